@@ -1,0 +1,34 @@
+"""Node classification from few labels by boosting over the hops of a graph.
+
+Implements AdaGCN (Sun, Zhu and Lin, ICLR 2021). Importing the package loads nothing heavy: each
+public name is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adagcn.data import load_dataset
+    from adagcn.estimators.adagcn import AdaGCNClassifier
+    from adagcn.estimators.adasgc import AdaSGCClassifier
+    from adagcn.graph import Graph
+
+__version__ = "0.1.0"
+__all__ = ["AdaGCNClassifier", "AdaSGCClassifier", "Graph", "__version__", "load_dataset"]
+
+_HOME = {
+    "AdaGCNClassifier": "adagcn.estimators.adagcn",
+    "AdaSGCClassifier": "adagcn.estimators.adasgc",
+    "Graph": "adagcn.graph",
+    "load_dataset": "adagcn.data",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'adagcn' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,20 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+# Where the real data sets lie next to a checkout; ADAGCN_DATA wins.
+_BESIDE_CHECKOUT = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def dataset_dir() -> Path:
+    """Return the folder of the real data sets, or skip where there is none."""
+    folder = Path(os.environ.get("ADAGCN_DATA", _BESIDE_CHECKOUT))
+    if not (folder / "cora_ml.npz").exists():
+        pytest.skip(f"the real data sets are not in {folder}: set ADAGCN_DATA to their folder")
+    return folder
