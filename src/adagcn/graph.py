@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from adagcn.errors import InputError
+from adagcn.errors import GraphNotice, InputError
+from adagcn.formats import foreign
+from adagcn.formats.adjacency import Directed, Duplicates, EdgeRules, SelfLoops
+from adagcn.formats.assembly import Parts, parts_from_edges, parts_from_matrix
+from adagcn.formats.edges import read_edges
+from adagcn.formats.graph_file import read_graph, write_graph
+from adagcn.formats.node_ids import NodeIndex, as_ids
+from adagcn.formats.nodes import NodeSource
 
 Features: TypeAlias = "NDArray[np.floating[Any]] | sparse.csr_array"
 FeatureNorm: TypeAlias = Literal["l1"]
@@ -55,6 +64,11 @@ class Graph:
     name: str | None = None
     feature_norm: FeatureNorm | None = None
     changes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only views, leaving the arrays that were given as they are."""
+        for name in ("adjacency", "features", "node_ids", "labels", "classes"):
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
 
     @property
     def n_nodes(self) -> int:
@@ -108,3 +122,171 @@ class Graph:
     def __sklearn_clone__(self) -> Graph:
         """Return itself: clones of an estimator share one graph."""
         return self
+
+    def positions(self, ids: Any) -> NDArray[np.intp]:
+        """Return where the nodes with these ids are, in the order of ``ids``.
+
+        Parameters
+        ----------
+        ids : sequence, array or column of shape (n,) or (n, 1)
+            Ids of nodes, as in ``node_ids``; they may repeat.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Row of each node in ``features``, ``labels`` and ``adjacency``.
+
+        Raises
+        ------
+        InputError
+            If an id is unknown, or they are floats, booleans or of another kind than ``node_ids``.
+        """
+        return self._index.locate(ids, "ids")
+
+    @cached_property
+    def _index(self) -> NodeIndex:
+        return NodeIndex(self.node_ids)
+
+    def subgraph(self, nodes: Any) -> Graph:
+        """Return the graph of some nodes and the edges among them.
+
+        Parameters
+        ----------
+        nodes : array of shape (n,)
+            Positions of the nodes to keep, in the order that they shall have; ids, labels, classes
+            and everything else stay.
+
+        Returns
+        -------
+        Graph
+            The smaller graph.
+
+        Raises
+        ------
+        InputError
+            If ``nodes`` is empty, repeats or leaves the graph.
+        """
+        nodes = np.asarray(nodes)
+        if nodes.ndim != 1 or nodes.dtype.kind not in "iu" or not nodes.size:
+            problem = "nodes must be a flat array of positions, not empty"
+            raise InputError("AGC-I197", problem, got=nodes, fix="use graph.positions(ids)")
+        if nodes.min() < 0 or nodes.max() >= self.n_nodes or len(np.unique(nodes)) < len(nodes):
+            problem = f"nodes must be different positions from 0 to {self.n_nodes - 1}"
+            raise InputError("AGC-I198", problem, got=nodes, fix="use graph.positions(ids)")
+        return replace(
+            self,
+            adjacency=_sorted(self.adjacency[nodes][:, nodes]),
+            features=self.features[nodes],
+            node_ids=as_ids(self.node_ids[nodes], "node_ids"),
+            labels=self.labels[nodes],
+        )
+
+    def astype(self, dtype: Any) -> Graph:
+        """Return the graph with features of another float type, such as ``np.float64``."""
+        return replace(self, features=self.features.astype(dtype))
+
+    @classmethod
+    def from_edges(  # noqa: PLR0913
+        cls,
+        edges: Any,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        weight: Any = None,
+        features: Any = None,
+        labels: Any = None,
+        node_ids: Any = None,
+        id_column: str | None = None,
+        label_column: str | None = None,
+        directed: Directed = "ignore",
+        self_loops: SelfLoops = "keep",
+        duplicates: Duplicates = "max",
+        header: bool | None = None,
+        name: str | None = None,
+    ) -> Graph:
+        """Build a graph from a list of edges, or from whatever else holds a graph.
+
+        The nodes are those of ``node_ids``, else of the feature table, else the ids in the edges,
+        sorted. Nodes without edges stay. Ids are integers of any size or strings and are never
+        rounded; in CSV files they are integers if every one is written as an integer (``7``, not
+        ``007``), else strings.
+
+        Parameters
+        ----------
+        edges : path, frame, array, pair or graph
+            A CSV file (comma, tab, semicolon or space between fields, UTF-8) or a Parquet file; a
+            frame of pandas, polars or pyarrow; rows of two ids, as an array or a list; or a tuple
+            ``(sources, targets)``. A scipy matrix, networkx graph or PyTorch Geometric ``Data`` is
+            passed on to its own constructor.
+        source, target : str, optional
+            Columns of a table that hold the ends; its first two by default.
+        weight : str or array of shape (n_edges,), optional
+            Column or values of the edge weights, 1 by default. An edge of weight zero is no edge;
+            negative, NaN and infinite weights are refused.
+        features : path, frame, array or sparse matrix, optional
+            A table with an id column and numeric columns, or one row per node in the order of
+            ``node_ids`` (without ``node_ids`` the ids are 0 to n − 1 and row i is node i). By
+            default each node is its own feature: the identity matrix.
+        labels : path, frame, mapping or array, optional
+            A table with an id column and a label column, a mapping from id to label, or one label
+            per node in the same order as ``features``. ``None``, −1 and nodes left out are unknown.
+        node_ids : column, optional
+            The ids of all nodes, in order.
+        id_column : str, optional
+            The id column of the feature and label tables, the first by default.
+        label_column : str, optional
+            The label column of the label table, the second by default; without ``labels``, a
+            column of the feature table.
+        directed : {"ignore", "keep", "reverse", "error"}
+            ``"ignore"``: an edge joins both its ends; if it is listed both ways the larger weight
+            counts. ``"keep"``: a node gathers from the targets of its edges. ``"reverse"``: a node
+            gathers from the sources of the edges that end in it. ``"error"``: refuse edges that
+            are not listed both ways with the same weight.
+        self_loops : {"keep", "drop", "error"}
+            What to do with edges from a node to itself.
+        duplicates : {"max", "sum", "error"}
+            Which weight the same source and target get when they are listed again.
+        header : bool, optional
+            Whether the CSV file of the edges starts with a line of names; by default it must, and
+            a first line that looks like data is refused.
+        name : str, optional
+            A name for messages.
+
+        Returns
+        -------
+        Graph
+            The graph; ``changes`` says what was changed.
+
+        Raises
+        ------
+        InputError
+            If the pieces do not fit together or hold values that cannot be used.
+        FormatError
+            If a file is damaged.
+
+        Warns
+        -----
+        GraphNotice
+            Once, if something was changed that was not asked for.
+
+        Examples
+        --------
+        >>> graph = Graph.from_edges([("ann", "bob"), ("bob", "eve")], labels={"ann": 1, "eve": 0})
+        >>> graph
+        Graph(3 nodes, 2 edges, 3 features, 2 classes)
+        >>> graph.positions(["eve", "ann"])
+        array([2, 0])
+        """
+        rules = EdgeRules(directed, self_loops, duplicates)
+        nodes = NodeSource(features, labels, node_ids, id_column, label_column)
+        options = {"source": source, "target": target, "weight": weight, "header": header}
+        if sparse.issparse(edges):
+            _refuse({**options, "duplicates": None if duplicates == "max" else duplicates})
+            return cls._assembled(parts_from_matrix(edges, nodes, rules), name)
+        if foreign.is_networkx(edges):
+            _refuse({**options, "weight": None})
+            return cls._assembled(_networkx_parts(edges, nodes, rules, None, weight), name)
+        if foreign.is_pyg(edges):
+            _refuse({**options, "features": features, "labels": labels, "node_ids": node_ids})
+            return cls._assembled(_pyg_parts(edges, rules), name)
+        return cls._assembled(parts_from_edges(read_edges(edges, **options), nodes, rules), name)

@@ -1,1 +1,1 @@
-"""."""
+"""Multi-class AdaBoost over hops: the formulas and the loop."""

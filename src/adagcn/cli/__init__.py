@@ -1,1 +1,45 @@
-"""."""
+"""The command line: parses, calls the library, prints.
+
+:func:`main` is what ``adagcn`` runs. It turns whatever happens into an exit code and, when
+something went wrong, one line on standard error:
+
+===  ==========================================================
+0    done
+1    a fault of the program (run again with ``--debug``)
+2    a command line that cannot be understood
+3    input: an argument, a table or a file that cannot be used
+4    a damaged or unsafe file
+5    memory, disk, network or an optional package is missing
+7    a computation left the finite numbers
+129  hung up, 130 interrupted (Ctrl-C), 143 terminated
+===  ==========================================================
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The words after ``adagcn``; those of the process by default.
+
+    Returns
+    -------
+    int
+        What the process should end with.
+    """
+    try:
+        # Here and not above, so that Ctrl-C while the imports run ends quietly too.
+        from adagcn.cli.session import run_guarded
+
+        return run_guarded(sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:
+        return 130

@@ -1,1 +1,15 @@
-"""."""
+"""The scikit-learn face: classifiers over node ids, presets, model files, the registry."""
+
+from adagcn.estimators.adagcn import AdaGCNClassifier
+from adagcn.estimators.adasgc import AdaSGCClassifier
+from adagcn.estimators.presets import PRESETS
+from adagcn.estimators.registry import MODELS, load_model, model_class
+
+__all__ = [
+    "MODELS",
+    "PRESETS",
+    "AdaGCNClassifier",
+    "AdaSGCClassifier",
+    "load_model",
+    "model_class",
+]

@@ -1,1 +1,1 @@
-"""."""
+"""Files, frames and foreign objects become plain checked arrays; nothing here knows ``Graph``."""

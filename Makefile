@@ -1,0 +1,80 @@
+# Two commands set everything up on a machine that has Python 3.11 or newer and make:
+#   make demo   trains on the packaged Cora graph and draws a figure
+#   make test   runs every check that a change must pass
+#
+# Variables (make demo PYTHON=python3.12 TORCH_INDEX=...):
+#   PYTHON       the interpreter that makes the virtual environment
+#   VENV         where the virtual environment lives
+#   TORCH_INDEX  a package index that serves CPU builds of PyTorch, such as
+#                https://download.pytorch.org/whl/cpu; a plain install on Linux pulls CUDA,
+#                several gigabytes that nothing here needs. It is asked beside the usual index,
+#                and its "2.13.0+cpu" wins over the plain "2.13.0" of constraints.txt.
+#   PIP_FLAGS    more options for pip
+#   PYTEST_FLAGS more options for pytest, such as "-x tests/boosting"
+
+PYTHON ?= python3
+VENV ?= .venv
+TORCH_INDEX ?=
+PIP_FLAGS ?=
+PYTEST_FLAGS ?=
+
+SHELL := /bin/sh
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	--constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) $(PIP_FLAGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test format clean
+
+help:
+	@echo 'make demo     set up $(VENV), train on the packaged Cora graph, draw a figure'
+	@echo 'make test     set up $(VENV), check format, lint, types, layers; run the tests'
+	@echo 'make format   rewrite the code in the one format and fix what the linter can'
+	@echo 'make clean    remove $(VENV), caches and what the demo wrote'
+	@echo
+	@echo 'On Linux, TORCH_INDEX=https://download.pytorch.org/whl/cpu keeps the download small.'
+
+demo: $(VENV)/.installed-report
+	@$(BIN)/adagcn demo
+
+# One thread per process: the machine's cores go to the tests, and results do not depend on them.
+test: export OMP_NUM_THREADS = 1
+test: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache adagcn-demo.png adagcn-demo.adagcn
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps are older than pyproject.toml or constraints.txt exactly when pip has work to do.
+$(VENV)/.installed-report: $(BIN)/python pyproject.toml constraints.txt
+	@echo 'Installing adagcn and what it needs into $(VENV) (minutes the first time) ...'
+	@$(INSTALL) --editable '.[report]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
+	@echo 'Installing adagcn and its development tools into $(VENV) (minutes the first time) ...'
+	@$(INSTALL) --editable '.[dev]'
+	@touch $(VENV)/.installed-report $@
+
+# Order-only on nothing: an environment that exists is kept, whatever its age.
+$(BIN)/python:
+	@command -v $(PYTHON) > /dev/null || { \
+		echo 'make: $(PYTHON) is not installed: install Python 3.11 or newer,' \
+			'or name one: make PYTHON=/path/to/python' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "make: adagcn needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) -V 2>&1):" \
+			'name a newer one: make PYTHON=python3.12' >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2> /dev/null || { \
+		echo 'make: $(PYTHON) comes without venv:' \
+			'install it (Debian and Ubuntu: apt install python3-venv)' >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,255 @@
+"""The loop of Algorithm 1: one learner per hop, with node weights that follow what went wrong."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adagcn.boosting import node_weights, samme, samme_r
+from adagcn.boosting.combination import Combination
+from adagcn.errors import LayerWarning, NumericalError
+from adagcn.graph import Features
+from adagcn.propagation.scaling import HopScale, hop_factor, scale_hop, size
+
+
+class FittedLearner(Protocol):
+    """A learner after its fit on one hop."""
+
+    def log_proba(self, rows: Features) -> NDArray[np.float64]:
+        """Return log-probabilities of shape (n_rows, n_classes) for rows of that hop."""
+
+
+class FitHop(Protocol):
+    """Fits one hop, starting from the learner of the hop before."""
+
+    def __call__(
+        self,
+        hop: int,
+        train_rows: Features,
+        sample_weight: NDArray[np.float64],
+        stop_rows: Features | None,
+        previous: Any | None,
+    ) -> FittedLearner:
+        """Return the learner fitted with ``sample_weight`` on ``train_rows``."""
+
+
+@dataclass(frozen=True)
+class LabeledNodes:
+    """The rows that the loop looks at, and the classes of the training rows.
+
+    Parameters
+    ----------
+    train_nodes : ndarray of shape (n_train,)
+        Positions of the training nodes.
+    labels : ndarray of shape (n_train,)
+        Their classes as indices, in the same order.
+    sample_weight : ndarray of shape (n_train,)
+        Weights before the first layer, in the same order.
+    stop_nodes : ndarray of shape (n_stop,) or None
+        Positions of the early-stopping nodes.
+    """
+
+    train_nodes: NDArray[np.intp]
+    labels: NDArray[np.int64]
+    sample_weight: NDArray[np.float64]
+    stop_nodes: NDArray[np.intp] | None = None
+
+
+@dataclass(frozen=True)
+class BoostingRule:
+    """How layers are weighed and how they re-weight the nodes.
+
+    Parameters
+    ----------
+    combination : Combination
+        How the votes are summed.
+    update : {"onehot", "hastie", "released", "none"}
+        SAMME.R's reading of the weight update; not used by ``combine="samme"``, which has its own.
+    reweight_rate : float
+        Factor on the exponent of the update: 1 is the paper, 0 leaves the weights alone.
+    on_perfect : {"stop", "continue"}
+        For ``combine="samme"``: what to do after a layer without training error.
+    hop_scale : {"none", "row_l2", "hop"}
+        How hop features are scaled before a learner sees them.
+    """
+
+    combination: Combination = field(default_factory=Combination)
+    update: samme_r.WeightUpdate = "onehot"
+    reweight_rate: float = 1.0
+    on_perfect: Literal["stop", "continue"] = "stop"
+    hop_scale: HopScale = "none"
+
+
+@dataclass(frozen=True)
+class BoostedLayer:
+    """One layer of the ensemble.
+
+    Parameters
+    ----------
+    hop : int
+        Propagation steps behind its features, from 0.
+    learner : FittedLearner
+        What was fitted.
+    factor : float
+        What this hop's features were multiplied by.
+    coefficient : float
+        c_l in the ensemble; 0 for a layer that was discarded.
+    weighted_error : float
+        Training error under the weights that it was fitted with.
+    log_weight : ndarray of shape (n_train,)
+        Logarithms of those weights.
+    next_log_weight : ndarray of shape (n_train,)
+        Logarithms of the weights for the next layer.
+    stop_log_proba : ndarray of shape (n_stop, n_classes) or None
+        What it says of the stopping nodes.
+    """
+
+    hop: int
+    learner: Any
+    factor: float
+    coefficient: float
+    weighted_error: float
+    log_weight: NDArray[np.float64]
+    next_log_weight: NDArray[np.float64]
+    stop_log_proba: NDArray[np.float64] | None = None
+
+    @property
+    def effective_sample_size(self) -> float:
+        """Share of the training nodes that the weights of this layer rest on."""
+        return node_weights.effective_sample_size(self.log_weight)
+
+
+def boost_hops(
+    hops: Iterable[Features],
+    fit_hop: FitHop,
+    nodes: LabeledNodes,
+    rule: BoostingRule,
+    *,
+    earlier: Sequence[BoostedLayer] = (),
+) -> Iterator[BoostedLayer]:
+    """Yield boosted layers, one per hop, for as long as the caller asks (Algorithm 1, lines 2–9).
+
+    Parameters
+    ----------
+    hops : iterable of features
+        X, ÂX, Â²X, … from hop 0; see :func:`adagcn.propagation.hop_stream`.
+    fit_hop : FitHop
+        Fits one hop.
+    nodes : LabeledNodes
+        Whose rows are gathered from each hop.
+    rule : BoostingRule
+        Weighing and re-weighting.
+    earlier : sequence of BoostedLayer
+        Layers of a shallower fit; the loop goes on behind them.
+
+    Yields
+    ------
+    BoostedLayer
+        The layer on the next hop.
+    """
+    start = node_weights.log_weights(nodes.sample_weight)
+    log_weight = earlier[-1].next_log_weight if earlier else start
+    learner = earlier[-1].learner if earlier else None
+    input_size = None
+    for hop, hop_features in enumerate(hops):
+        input_size = input_size or size(hop_features)
+        if hop < len(earlier):
+            continue
+        factor = hop_factor(hop_features, input_size, rule.hop_scale)
+        train_rows = scale_hop(hop_features[nodes.train_nodes], factor, rule.hop_scale)
+        stop_rows = None
+        if nodes.stop_nodes is not None:
+            stop_rows = scale_hop(hop_features[nodes.stop_nodes], factor, rule.hop_scale)
+        learner = fit_hop(hop, train_rows, np.exp(log_weight), stop_rows, learner)
+        outcome = weigh_layer(hop, learner.log_proba(train_rows), nodes.labels, log_weight, rule)
+        layer = BoostedLayer(
+            hop=hop,
+            learner=learner,
+            factor=factor,
+            coefficient=outcome.coefficient,
+            weighted_error=outcome.error,
+            log_weight=log_weight,
+            next_log_weight=start if outcome.discarded else outcome.next_log_weight,
+            stop_log_proba=None if stop_rows is None else learner.log_proba(stop_rows),
+        )
+        yield layer
+        if outcome.perfect and rule.combination.combine == "samme" and rule.on_perfect == "stop":
+            return
+        log_weight = layer.next_log_weight
+
+
+@dataclass(frozen=True)
+class LayerOutcome:
+    """What a layer's answers on the training nodes mean for the ensemble."""
+
+    error: float
+    coefficient: float
+    next_log_weight: NDArray[np.float64]
+    perfect: bool = False
+    discarded: bool = False
+
+
+def weigh_layer(
+    hop: int,
+    log_proba: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    log_weight: NDArray[np.float64],
+    rule: BoostingRule,
+) -> LayerOutcome:
+    """Return the layer's error, its coefficient and the next weights (Algorithm 1, lines 5–7).
+
+    Parameters
+    ----------
+    hop : int
+        The layer's hop.
+    log_proba : ndarray of shape (n_train, n_classes)
+        What the layer says of the training nodes.
+    labels : ndarray of shape (n_train,)
+        Their classes.
+    log_weight : ndarray of shape (n_train,)
+        Logarithms of the weights that the layer was fitted with.
+    rule : BoostingRule
+        Weighing and re-weighting.
+    """
+    predicted = log_proba.argmax(axis=1)
+    n_classes = log_proba.shape[1]
+    error = samme.weighted_error(np.exp(log_weight), predicted, labels)
+    alpha = samme.layer_weight(error, n_classes, len(labels))
+    if rule.combination.combine == "samme":
+        if alpha <= 0.0:
+            return _too_weak(hop, error, n_classes, log_weight)
+        change = samme.log_weight_change(alpha, predicted, labels)
+    else:
+        change = samme_r.log_weight_change(log_proba, labels, rule.update)
+    return LayerOutcome(
+        error=error,
+        coefficient=rule.combination.coefficient(hop, alpha),
+        next_log_weight=node_weights.normalized(log_weight + rule.reweight_rate * change),
+        perfect=error == 0.0,
+    )
+
+
+def _too_weak(
+    hop: int, error: float, n_classes: int, log_weight: NDArray[np.float64]
+) -> LayerOutcome:
+    """Discard a SAMME layer that is no better than guessing, unless it is the first."""
+    chance = 1.0 - 1.0 / n_classes
+    if hop == 0:
+        raise NumericalError(
+            "AGC-N502",
+            f"the first layer's weighted error is not below chance ({chance:.3f})",
+            got=round(error, 6),
+            fix="train longer (max_epochs), or use combine='samme_r'",
+        )
+    warnings.warn(
+        f"layer {hop} is no better than guessing (weighted error {error:.3f}, chance {chance:.3f}):"
+        " it is left out and the node weights start afresh",
+        LayerWarning,
+        stacklevel=2,
+    )
+    return LayerOutcome(error, 0.0, log_weight, discarded=True)

@@ -1,0 +1,39 @@
+"""The commands and where they live; each imports what it computes with only when it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from adagcn import __version__
+from adagcn.cli.data import data_app
+from adagcn.cli.demo import demo
+from adagcn.cli.evaluate import evaluate
+from adagcn.cli.fit import fit
+from adagcn.cli.options import Debug
+from adagcn.cli.predict import predict
+
+app = typer.Typer(name="adagcn", add_completion=False, rich_markup_mode="rich")
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"adagcn {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Start with: adagcn demo")
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Classify the nodes of a graph from few labels, by boosting over its hops."""
+
+
+for command in (demo, fit, predict, evaluate):
+    app.command()(command)
+app.add_typer(data_app, name="data")

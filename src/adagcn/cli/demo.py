@@ -1,0 +1,10 @@
+"""``adagcn demo``."""
+
+from __future__ import annotations
+
+from adagcn.cli.options import Common, with_option_groups
+
+
+@with_option_groups
+def demo(common: Common) -> None:
+    """To be written."""

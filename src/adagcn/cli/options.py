@@ -1,0 +1,129 @@
+"""The options that several commands share, so that they look and mean the same everywhere."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+_EVERYWHERE = "Options of every command"
+
+
+def _turn_on_debug(context: typer.Context, value: bool) -> bool:
+    session = context.find_root().obj
+    if value and session is not None:
+        session.debug = True
+    return value
+
+
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "--debug",
+        callback=_turn_on_debug,
+        help="Show the trace of an error (or set ADAGCN_DEBUG=1).",
+        rich_help_panel=_EVERYWHERE,
+    ),
+]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        metavar="DIR",
+        help="Folder with data sets; then $ADAGCN_DATA, the user cache, a download.",
+    ),
+]
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Never download; fail where a data set is missing.")
+]
+
+
+@dataclass(frozen=True)
+class Common:
+    """What every command takes."""
+
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Print one JSON object and nothing else on standard output.",
+            rich_help_panel=_EVERYWHERE,
+        ),
+    ] = False
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            min=0,
+            help="Seed of everything random; without effect where nothing is.",
+            rich_help_panel=_EVERYWHERE,
+        ),
+    ] = 0
+    threads: Annotated[
+        int,
+        typer.Option(
+            "--threads",
+            metavar="N",
+            min=1,
+            help="Threads to compute with; another number may change the last digits.",
+            rich_help_panel=_EVERYWHERE,
+        ),
+    ] = 1
+    debug: Debug = False
+
+
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take dataclasses of options: Typer sees one option per field.
+
+    Parameters
+    ----------
+    command : callable
+        A function whose parameters are options, arguments, or dataclasses of them.
+
+    Returns
+    -------
+    callable
+        The same command with every dataclass spread out in its signature.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    spread: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        group = groups.get(parameter.name)
+        spread += [_keyword(parameter, hints)] if group is None else _options_of(group)
+
+    def run(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    run.__name__ = command.__name__
+    run.__doc__ = command.__doc__
+    run.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in spread}
+    return run
+
+
+def _keyword(parameter: inspect.Parameter, hints: dict[str, Any]) -> inspect.Parameter:
+    return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    empty = inspect.Parameter.empty
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]

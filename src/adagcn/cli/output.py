@@ -1,0 +1,163 @@
+"""How results reach the user: one JSON object or a table on standard output, the rest beside."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from adagcn.errors import InputError
+
+
+def one_line(text: str) -> str:
+    r"""Return ``text`` on one line, with control characters (terminal escapes) spelled out.
+
+    >>> print(one_line("two\nlines and an \x1b[31mescape"))
+    two lines and an \x1b[31mescape
+    """
+    joined = " ".join(text.split())
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in joined)
+
+
+def note(text: str) -> None:
+    """Tell the user something on standard error that does not end the command."""
+    print(f"adagcn: note: {one_line(text)}", file=sys.stderr)
+
+
+def screen(*, stderr: bool = False) -> Console:
+    """Return the terminal as it is now; user text is never taken for markup."""
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def print_json(facts: Mapping[str, Any]) -> None:
+    """Print ``facts`` as the one JSON object of a command; numpy scalars and paths are fine."""
+    print(json.dumps(facts, indent=2, allow_nan=False, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def facts_table(facts: Iterable[tuple[str, str]], *, title: str | None = None) -> Table:
+    """Return a two-column table of names and values."""
+    heading = None if title is None else Text(one_line(title), style="bold")
+    table = Table(title=heading, title_justify="left", box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(name, one_line(value))
+    return table
+
+
+def rows_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int, title: str | None = None
+) -> Table | Group:
+    """Return a table with a header; where ``width`` is too narrow for it, one block per row.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns; the first says what a row is about.
+    rows : sequence of sequences of str
+        The cells.
+    width : int
+        Columns of the terminal.
+    title : str, optional
+        A line above.
+
+    Returns
+    -------
+    rich.table.Table or rich.console.Group
+        What to print.
+    """
+    heading = None if title is None else Text(one_line(title), style="bold")
+    table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for position, name in enumerate(header):
+        table.add_column(name, justify="left" if position == 0 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(one_line(cell) for cell in row))
+    needed = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True))
+    if needed <= width:
+        return table
+    blocks = [facts_table(zip(header[1:], row[1:], strict=True), title=row[0]) for row in rows]
+    return Group(*([title] if title else []), *blocks)
+
+
+def percent(share: float) -> str:
+    """Return a share of one as a percentage.
+
+    >>> percent(0.8259)
+    '82.6 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
+def check_out(path: Path | None, *, force: bool) -> None:
+    """Refuse, before any work is done, to write where a file is or no folder is.
+
+    Parameters
+    ----------
+    path : Path or None
+        Where a command will write; None writes nowhere.
+    force : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    InputError
+        The file exists and ``force`` is off, is a folder, or its folder does not exist.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError("AGC-I801", "--out is a folder", got=str(path), fix="name a file in it")
+    if path.exists() and not force:
+        raise InputError(
+            "AGC-I802", "--out exists", got=str(path), fix="name another file or add --force"
+        )
+    if not path.parent.is_dir():
+        raise InputError(
+            "AGC-I803", "--out lies in a folder that does not exist", got=str(path), fix="make it"
+        )
+
+
+@contextmanager
+def steps_bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
+    """Show a progress bar on standard error while a person watches, and nothing otherwise.
+
+    Parameters
+    ----------
+    what : str
+        What is going on, in a word or two.
+    total : int or None
+        Number of steps; None if not known in advance.
+
+    Yields
+    ------
+    callable
+        Call it once per finished step.
+    """
+    console = screen(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns,
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda: progress.advance(task)

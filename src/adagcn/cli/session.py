@@ -1,0 +1,153 @@
+"""What surrounds a command: signals, warnings as notes, errors as one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, NoReturn, TextIO
+
+from typer import Abort, TyperException
+
+from adagcn.cli.app import app
+from adagcn.cli.output import note, one_line
+from adagcn.errors import AdaGCNError, AdaGCNWarning
+
+_INTERRUPTED = 128 + signal.SIGINT
+
+
+class _Ended(BaseException):
+    """A signal asked the process to end; not an Exception, so that nothing swallows it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
+
+
+@dataclass
+class Session:
+    """What one run of the command line carries along.
+
+    Parameters
+    ----------
+    debug : bool
+        Whether traces and other libraries' warnings are shown.
+    notes : set of str
+        The warnings that were shown already; each is shown once.
+    """
+
+    debug: bool = False
+    notes: set[str] = field(default_factory=set)
+
+
+def run_guarded(argv: Sequence[str]) -> int:
+    """Run the command that ``argv`` names and return its exit code; see :mod:`adagcn.cli`."""
+    session = Session(debug=os.environ.get("ADAGCN_DEBUG", "") not in ("", "0"))
+    _survive_odd_encodings()
+    with _ending_signals(), _warnings_as_notes(session):
+        try:
+            code = app(args=list(argv) or ["--help"], standalone_mode=False, obj=session)
+            sys.stdout.flush()
+            return code if isinstance(code, int) else 0
+        except BrokenPipeError:
+            _drop_stdout()
+            return 1
+        except (Exception, KeyboardInterrupt, _Ended) as error:
+            if session.debug:
+                traceback.print_exc()
+            return _report(error)
+
+
+def _report(error: BaseException) -> int:
+    """Say on one line what happened, unless the user knows, and return the exit code."""
+    match error:
+        case _Ended():
+            return error.exit_code
+        case KeyboardInterrupt() | Abort():
+            return _INTERRUPTED
+        case AdaGCNError():
+            return _fail(str(error), error.exit_code)
+        case TyperException():
+            return _fail(_usage(error), error.exit_code)
+        case MemoryError():
+            return _fail("the memory is not enough", 5)
+        case OSError():
+            return _fail(str(error), 5)
+    return _fail(
+        f"unexpected {type(error).__name__}: {error}. Run again with --debug to see where", 1
+    )
+
+
+def _usage(error: TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    command = "adagcn" if context is None else context.command_path
+    return f"{error.format_message().rstrip('.')} (see '{command} --help')"
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"adagcn: error: {one_line(message)}", file=sys.stderr)
+    return code
+
+
+@contextmanager
+def _ending_signals() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into an orderly end, unless the caller has other plans for them."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        raise _Ended(number)
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [getattr(signal, name) for name in names]
+    taken = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def _warnings_as_notes(session: Session) -> Iterator[None]:
+    """Show the library's warnings as notes, once each; other libraries' only with ``--debug``."""
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        ours = issubclass(category, AdaGCNWarning)
+        text = str(message) if ours else f"{category.__name__}: {message} ({filename}:{lineno})"
+        if (ours or session.debug) and text not in session.notes:
+            session.notes.add(text)
+            note(text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
+
+
+def _survive_odd_encodings() -> None:
+    """Let a terminal that cannot show a letter show its code point instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _drop_stdout() -> None:
+    """Point standard output at nothing, so that the interpreter's last flush is silent."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)

@@ -1,0 +1,73 @@
+"""``--set key=value``: hyper-parameters of a model from the command line."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from adagcn.errors import InputError
+
+
+def parse_settings(pairs: Iterable[str], allowed: Collection[str]) -> dict[str, Any]:
+    """Read ``key=value`` pairs; a value is TOML (``64``, ``0.5``, ``true``) or else plain text.
+
+    Parameters
+    ----------
+    pairs : iterable of str
+        What stood after each ``--set``.
+    allowed : collection of str
+        The names that may be set.
+
+    Returns
+    -------
+    dict
+        Value by name.
+
+    Raises
+    ------
+    InputError
+        Not of the form ``key=value``, an unknown name, or a name set twice.
+
+    Examples
+    --------
+    >>> parse_settings(["n_layers=12", "combine=ema"], allowed=["n_layers", "combine"])
+    {'n_layers': 12, 'combine': 'ema'}
+    """
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise InputError(
+                "AGC-I805", "--set takes key=value", got=pair, fix="write --set n_layers=12"
+            )
+        _check_name(name, allowed)
+        if name in settings:
+            raise InputError("AGC-I806", f"--set names {name!r} twice", got=pair, fix="keep one")
+        settings[name] = _value(text.strip())
+    return settings
+
+
+def _check_name(name: str, allowed: Collection[str]) -> None:
+    if name in allowed:
+        return
+    near = get_close_matches(name, allowed, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise InputError(
+        "AGC-I807",
+        "--set names a hyper-parameter that this model does not have",
+        got=name,
+        fix=f"{hint}It has {', '.join(sorted(allowed))}",
+    )
+
+
+def _value(text: str) -> Any:
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    value = parsed.pop("value", text)
+    # A date or a second line is TOML too, but never a hyper-parameter: those stay text.
+    return value if not parsed and isinstance(value, bool | int | float | str | list) else text

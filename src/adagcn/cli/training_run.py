@@ -1,0 +1,131 @@
+"""One fit on one split, measured: what ``fit`` and ``demo`` report."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adagcn.cli.output import steps_bar
+from adagcn.errors import InputError
+from adagcn.graph import Graph
+
+if TYPE_CHECKING:
+    from adagcn.data import Split
+    from adagcn.estimators.hop_classifier import HopBoostingClassifier
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """A fitted model and how it did.
+
+    Parameters
+    ----------
+    model : HopBoostingClassifier
+        The fitted model.
+    split : str
+        Name of the split, ``"none"`` if every label was trained on.
+    seconds : float
+        Time of the fit alone.
+    accuracy_by_depth : list of float
+        Accuracy on the scored nodes of the ensembles of hops 0, 0–1, …; empty without a split.
+    """
+
+    model: HopBoostingClassifier
+    split: str
+    seconds: float
+    accuracy_by_depth: list[float]
+
+    @property
+    def accuracy(self) -> float | None:
+        """Accuracy on the scored nodes; None without a split."""
+        return self.accuracy_by_depth[-1] if self.accuracy_by_depth else None
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is worth knowing, ready for JSON."""
+        model = self.model
+        return {
+            "accuracy": self.accuracy,
+            "stop_accuracy": model.stop_accuracy_,
+            "n_layers": len(model.layers_),
+            "epochs": sum(epochs or 0 for epochs in model.n_epochs_),
+            "seconds": round(self.seconds, 3),
+            "preset": model.preset,
+            "split": self.split,
+            "model_digest": model.model_digest_,
+            "model": model.model_key,
+            "accuracy_by_depth": self.accuracy_by_depth,
+            "effective_sample_size": model.effective_sample_sizes_.tolist(),
+            "epochs_by_layer": model.n_epochs_,
+            "params": model.params_,
+        }
+
+
+def run_training(model: HopBoostingClassifier, graph: Graph, split: Split | None) -> TrainingRun:
+    """Fit ``model`` on a split of ``graph`` and measure it.
+
+    Parameters
+    ----------
+    model : HopBoostingClassifier
+        Not fitted yet; its graph is ``graph``.
+    graph : Graph
+        The graph, with labels.
+    split : Split or None
+        Which nodes to train on, stop on and score; None trains on every label.
+
+    Returns
+    -------
+    TrainingRun
+        The fitted model and its measures.
+    """
+    train_nodes = graph.labeled_nodes if split is None else split.train_nodes
+    if len(train_nodes) == 0:
+        raise InputError(
+            "AGC-I809", "the graph has no labels to train on", got=repr(graph), fix="give --labels"
+        )
+    stopping = {} if split is None else dict(zip(("X_val", "y_val"), _ids_and_labels(graph, split.stop_nodes), strict=True))
+    n_layers = model.n_layers
+    with _layers_bar(n_layers if isinstance(n_layers, int) else None):
+        start = time.perf_counter()
+        model.fit(*_ids_and_labels(graph, train_nodes), **stopping)
+        seconds = time.perf_counter() - start
+    scored = [] if split is None else list(model.staged_score(*_ids_and_labels(graph, split.score_nodes)))
+    return TrainingRun(model, "none" if split is None else split.name, seconds, scored)
+
+
+def _ids_and_labels(graph: Graph, nodes: NDArray[np.integer[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    return graph.node_ids[nodes], graph.classes[graph.labels[nodes]]
+
+
+@contextmanager
+def _layers_bar(n_layers: int | None) -> Iterator[None]:
+    """Show a bar that moves with every layer that the library logs."""
+    logger = logging.getLogger("adagcn")
+    level = logger.level
+    with steps_bar("boosting layers", n_layers) as advance:
+        handler = _LayerHandler(advance)
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logger.setLevel(level)
+            logger.removeHandler(handler)
+
+
+class _LayerHandler(logging.Handler):
+    """Calls ``advance`` for every finished layer in the library's log."""
+
+    def __init__(self, advance: Callable[[], None]) -> None:
+        super().__init__()
+        self._advance = advance
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if hasattr(record, "layer"):
+            self._advance()

@@ -1,0 +1,230 @@
+"""The data sets of the paper: where they come from, what they hold, how to know them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from adagcn.errors import InputError
+
+_PPNP = "https://raw.githubusercontent.com/gasteigerjo/ppnp/master/ppnp/data"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The size of a graph.
+
+    Parameters
+    ----------
+    n_nodes, n_edges, n_features, n_classes : int
+        An edge joins two nodes and counts once.
+    """
+
+    n_nodes: int
+    n_edges: int
+    n_features: int
+    n_classes: int
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file whose bytes are known.
+
+    Parameters
+    ----------
+    name : str
+        Its name in a folder of data sets.
+    digests : tuple of str
+        Any of these is accepted; empty if none is known, and then the file is never read by name.
+    url : str or None
+        Where to get it; None if it is not downloaded.
+    """
+
+    name: str
+    digests: tuple[str, ...] = ()
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """What is known about a data set before it is read.
+
+    Parameters
+    ----------
+    key : str
+        The name that users write.
+    title : str
+        The name that the paper's tables print.
+    origin, license : str
+        Who published the file, and on what terms.
+    file : DataFile
+        The file.
+    raw_nodes : int
+        Nodes in the file.
+    cleaned : Counts
+        The graph after cleaning as the paper does it: what models are trained on.
+    paper : Counts
+        What the paper's Table 1 prints.
+    n_known : int
+        Nodes that the paper's split protocol draws from.
+    fewer_labels : tuple of int
+        Training nodes per class in the paper's Table 3, besides 20.
+    note : str
+        Why the counts differ, and what else a user should know.
+    packaged : bool
+        Whether the file is part of this package.
+    """
+
+    key: str
+    title: str
+    origin: str
+    license: str
+    file: DataFile
+    raw_nodes: int
+    cleaned: Counts
+    paper: Counts
+    n_known: int = 1500
+    fewer_labels: tuple[int, ...] = ()
+    note: str = ""
+    packaged: bool = False
+
+
+_CORA = DataSet(
+    key="cora",
+    title="Cora",
+    origin="PyPI package graphdatascience 2.2, resources/cora, re-written as .npz",
+    license="Apache-2.0",
+    file=DataFile(
+        "cora.npz",
+        digests=("sha256:a65095e6cfc3a9eeb4e402dff1260af5c2533557c186549b575c417880221e32",),
+    ),
+    raw_nodes=2708,
+    cleaned=Counts(2485, 5069, 1433, 7),
+    paper=Counts(2708, 5429, 1433, 7),
+    note="The graph of the paper's Table 1, before the largest component is taken; its 5,429 "
+    "citations join 5,278 pairs. Node order is not Planetoid's.",
+    packaged=True,
+)
+_CORA_ML = DataSet(
+    key="cora_ml",
+    title="Cora-ML",
+    origin="GitHub repository gasteigerjo/ppnp, folder ppnp/data",
+    license="MIT",
+    file=DataFile(
+        "cora_ml.npz",
+        ("sha256:e3439bfd32c4a962d5c56a4f313793baee39181c208c90a3915b61183d3e1cda",),
+        f"{_PPNP}/cora_ml.npz",
+    ),
+    raw_nodes=2995,
+    cleaned=Counts(2810, 7981, 2879, 7),
+    paper=Counts(2708, 5429, 1433, 7),
+    fewer_labels=(8, 16),
+    note="The file that the paper's numbers rest on; its Table 1 prints the counts of Cora.",
+)
+_CITESEER = DataSet(
+    key="citeseer",
+    title="CiteSeer",
+    origin="GitHub repository gasteigerjo/ppnp, folder ppnp/data",
+    license="MIT",
+    file=DataFile(
+        "citeseer.npz",
+        ("sha256:9c72e32115590d1e6b2701f7af490519c8b2948ade22ec513e262aac3e47f722",),
+        f"{_PPNP}/citeseer.npz",
+    ),
+    raw_nodes=3312,
+    cleaned=Counts(2110, 3668, 3703, 6),
+    paper=Counts(3327, 4732, 3703, 6),
+    fewer_labels=(6, 11),
+    note="The file that the paper's numbers rest on; its Table 1 prints the counts of Planetoid's "
+    "CiteSeer.",
+)
+_PUBMED = DataSet(
+    key="pubmed",
+    title="PubMed",
+    origin="GitHub repository gasteigerjo/ppnp, folder ppnp/data, or Planetoid's files re-written "
+    "as .npz",
+    license="MIT",
+    file=DataFile(
+        "pubmed.npz",
+        (
+            "git-blob:e7dbba82dd4aaeff5a0e59b23d58158ced3ec42c",
+            "sha256:2c81a6c0d6343522ebf9cc46e61d9cfa7bcd6c4496863d42c5c81af6cf8e5cfe",
+        ),
+        f"{_PPNP}/pubmed.npz",
+    ),
+    raw_nodes=19717,
+    cleaned=Counts(19717, 44324, 500, 3),
+    paper=Counts(19717, 44338, 500, 3),
+    fewer_labels=(7, 14),
+    note="The re-written file has Planetoid's node order, so its seeded splits need not be the "
+    "paper's node for node.",
+)
+_MS_ACADEMIC = DataSet(
+    key="ms_academic",
+    title="MS Academic",
+    origin="GitHub repository gasteigerjo/ppnp, folder ppnp/data, or EdisonLeeeee/GraphData's "
+    "Coauthor CS re-written as .npz",
+    license="MIT",
+    file=DataFile(
+        "ms_academic.npz",
+        (
+            "git-blob:9bdd7da943d86b74297e8d32e99eb64245b52835",
+            "sha256:dcbc989dcad4e6e5d0e4e08a4b3705a36fc17a09f733e1ce105b65061682c313",
+        ),
+        f"{_PPNP}/ms_academic.npz",
+    ),
+    raw_nodes=18333,
+    cleaned=Counts(18333, 81894, 6805, 15),
+    paper=Counts(18333, 81894, 6805, 15),
+    n_known=5000,
+    fewer_labels=(8, 15),
+    note="Node order of the re-written file is not confirmed against the original.",
+)
+_REDDIT = DataSet(
+    key="reddit",
+    title="Reddit",
+    origin="the raw files of PyTorch Geometric's Reddit2 (from GraphSAINT): adj_full.npz, "
+    "feats.npy, class_map.json, role.json",
+    license="not stated by its publishers",
+    file=DataFile("reddit.npz"),
+    raw_nodes=232965,
+    cleaned=Counts(232965, 11606919, 602, 41),
+    paper=Counts(232965, 11606919, 602, 41),
+    note="No digest is known, so it is not downloaded: convert your own copy. The counts are the "
+    "paper's, not yet confirmed on the file.",
+)
+
+CATALOG: Mapping[str, DataSet] = MappingProxyType(
+    {each.key: each for each in (_CORA, _CORA_ML, _CITESEER, _PUBMED, _MS_ACADEMIC, _REDDIT)}
+)
+
+
+def find_dataset(name: str) -> DataSet:
+    """Return the catalogue's entry for a name.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``CATALOG``.
+
+    Returns
+    -------
+    DataSet
+        The entry.
+
+    Raises
+    ------
+    InputError
+        If there is none, with the names that come nearest.
+    """
+    if name not in CATALOG:
+        near = get_close_matches(name.lower().replace("-", "_"), CATALOG, n=2, cutoff=0.4)
+        raise InputError(
+            "AGC-I250",
+            "no data set has this name",
+            got=name,
+            fix=f"use {' or '.join(near or CATALOG)}, or the path of an .npz file",
+        )
+    return CATALOG[name]

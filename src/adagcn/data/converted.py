@@ -1,0 +1,64 @@
+"""One ``.npz`` file out of the files of other libraries, with the split that they come with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from adagcn.data.nodesets import Split
+from adagcn.formats.npz import write_npz
+
+STORED_SPLIT = ("split.train", "split.stop", "split.score")
+
+
+def write_converted(
+    out: str | os.PathLike[str],
+    adjacency: sparse.csr_array,
+    features: NDArray[Any] | sparse.csr_array,
+    labels: NDArray[np.int64],
+    split: Split,
+) -> Path:
+    """Write a graph and its public split to one ``.npz`` file.
+
+    Parameters
+    ----------
+    out : str or path-like
+        The file to write.
+    adjacency : csr_array of shape (n_nodes, n_nodes)
+        The edges.
+    features : ndarray or csr_array of shape (n_nodes, n_features)
+        Dense features are stored dense.
+    labels : ndarray of shape (n_nodes,)
+        −1 where unknown.
+    split : Split
+        What ``public`` means for this file.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    split.check_range(len(labels))
+    nodes = (split.train_nodes, split.stop_nodes, split.score_nodes)
+    arrays = {**_matrix_arrays("adj_matrix", adjacency), **_matrix_arrays("attr_matrix", features)}
+    arrays |= {"labels": labels, **dict(zip(STORED_SPLIT, nodes, strict=True))}
+    write_npz(out, arrays)
+    return Path(out)
+
+
+def _matrix_arrays(key: str, matrix: NDArray[Any] | sparse.csr_array) -> dict[str, NDArray[Any]]:
+    if not sparse.issparse(matrix):
+        return {key: np.asarray(matrix, dtype=np.float32)}
+    matrix = sparse.csr_array(matrix, dtype=np.float32)
+    matrix.sort_indices()
+    return {
+        f"{key}.data": matrix.data,
+        f"{key}.indices": matrix.indices,
+        f"{key}.indptr": matrix.indptr,
+        f"{key}.shape": np.array(matrix.shape, dtype=np.int64),
+    }

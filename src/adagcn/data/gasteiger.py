@@ -1,0 +1,116 @@
+"""The paper's split protocol, node for node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from adagcn.data.nodesets import Nodes, Split, check_class_size, check_count, checked_labels
+from adagcn.errors import InputError
+
+# The protocol of Gasteiger et al. (PPNP, ICLR 2019), which the paper takes over: one constant seed
+# sets the test nodes apart for ever; these seeds draw training and stopping nodes from the rest.
+_KNOWN_SEED = 4143496719
+_SEEDS = {
+    "test": (
+        2144199730, 794209841, 2985733717, 2282690970, 1901557222, 2009332812, 2266730407,
+        635625077, 3538425002, 960893189, 497096336, 3940842554, 3594628340, 948012117,
+        3305901371, 3644534211, 2297033685, 4092258879, 2590091101, 1694925034,
+    ),
+    "val": (
+        2413340114, 3258769933, 1789234713, 2222151463, 2813247115, 1920426428, 4272044734,
+        2092442742, 841404887, 2188879532, 646784207, 1633698412, 2256863076, 374355442,
+        289680769, 4281139389, 4263036964, 900418539, 119332950, 1628837138,
+    ),
+}  # fmt: skip
+N_SPLITS = 20
+
+
+def gasteiger_split(  # noqa: PLR0913
+    labels: ArrayLike,
+    kind: Literal["val", "test"],
+    index: int,
+    *,
+    n_known: int = 1500,
+    train_per_class: int = 20,
+    n_stop: int = 500,
+    classes: ArrayLike | None = None,
+) -> Split:
+    """Make one of the splits of the paper's protocol, the same to the node.
+
+    ``n_known`` nodes are drawn once and for all. ``train_per_class`` of each class and ``n_stop``
+    others are drawn from them by the split's own seed. ``"test"`` scores all nodes outside of the
+    known set; ``"val"`` scores the known nodes that are left.
+
+    Parameters
+    ----------
+    labels : array-like of int, shape (n_nodes,)
+        Class of each node, −1 where unknown.
+    kind : {"val", "test"}
+        Which list of seeds, and what is scored.
+    index : int
+        Position in the list, 0 to 19.
+    n_known, train_per_class, n_stop : int
+        Sizes; the paper uses 1,500 (5,000 for MS Academic), 20 and 500.
+    classes : array-like, optional
+        Names of the classes for messages.
+
+    Returns
+    -------
+    Split
+        Nodes in the order drawn; the scored nodes of ``"test"`` ascending.
+    """
+    if kind not in _SEEDS or not 0 <= index < N_SPLITS:
+        raise InputError(
+            "AGC-I223",
+            'kind must be "val" or "test" and index 0 to 19',
+            got=(kind, index),
+            fix='use for example kind="val", index=0',
+        )
+    labels = checked_labels(labels)
+    for name, count in (("train_per_class", train_per_class), ("n_stop", n_stop)):
+        check_count(name, count)
+    labeled = np.flatnonzero(labels >= 0)
+    if len(labeled) <= n_known:
+        raise InputError(
+            "AGC-I224",
+            f"{kind}:{index} sets n_known={n_known:,} nodes aside, the graph has too few labeled "
+            "ones",
+            got=len(labeled),
+            fix="use stratified:0 for a small graph",
+        )
+    known = _legacy_draw(_KNOWN_SEED)(labeled, n_known)
+    draw = _legacy_draw(_SEEDS[kind][index])
+    train = []
+    for label in np.unique(labels[labeled]):
+        members = known[labels[known] == label]
+        check_class_size(members, train_per_class, label, classes, f"{kind}:{index}")
+        train.append(draw(members, train_per_class))
+    train_nodes = np.concatenate(train)
+    rest = known[~np.isin(known, train_nodes)]
+    if len(rest) <= n_stop:
+        raise InputError(
+            "AGC-I225",
+            f"n_stop={n_stop:,} leaves no known node to score besides {len(train_nodes):,} training"
+            " nodes",
+            got=len(rest),
+            fix="lower n_stop or train_per_class, or use stratified:0",
+        )
+    stop_nodes = draw(rest, n_stop)
+    unknown = np.setdiff1d(labeled, known)
+    score_nodes = unknown if kind == "test" else rest[~np.isin(rest, stop_nodes)]
+    return Split(f"{kind}:{index}", train_nodes, stop_nodes, score_nodes)
+
+
+def _legacy_draw(seed: int) -> Callable[[Nodes, int], Nodes]:
+    """Return a draw without replacement from NumPy's legacy stream, frozen since 2011."""
+    rng = np.random.RandomState(seed)
+
+    def draw(nodes: Nodes, size: int) -> Nodes:
+        chosen: Nodes = rng.choice(nodes, size, replace=False)
+        return chosen
+
+    return draw

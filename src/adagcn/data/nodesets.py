@@ -1,0 +1,122 @@
+"""The value that a split is: three sets of nodes that never overlap."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adagcn.errors import InputError
+
+Nodes = NDArray[np.int64]
+_ROLES = ("train_nodes", "stop_nodes", "score_nodes")
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Three sets of nodes that never overlap.
+
+    Parameters
+    ----------
+    name : str
+        How the split is written, such as ``"val:0"``.
+    train_nodes : ndarray of int64
+        Positions of the nodes whose labels are trained on, in the order drawn.
+    stop_nodes : ndarray of int64
+        Positions of the nodes that decide when training stops.
+    score_nodes : ndarray of int64
+        Positions of the nodes that are scored.
+    """
+
+    name: str
+    train_nodes: Nodes
+    stop_nodes: Nodes
+    score_nodes: Nodes
+
+    def __post_init__(self) -> None:
+        for role in _ROLES:
+            nodes = _checked_nodes(role, getattr(self, role))
+            object.__setattr__(self, role, nodes)
+        for one, other in combinations(_ROLES, 2):
+            shared = np.intersect1d(getattr(self, one), getattr(self, other))
+            refuse_nodes("AGC-I220", f"{one} and {other} share {len(shared):,} nodes", shared)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the three sets, order included."""
+        content = hashlib.sha256()
+        for nodes in (self.train_nodes, self.stop_nodes, self.score_nodes):
+            content.update(len(nodes).to_bytes(8, "little"))
+            content.update(nodes.astype("<i8").tobytes())
+        return content.hexdigest()
+
+    def check_range(self, n_nodes: int) -> None:
+        """Refuse the split if it names a position that a graph of ``n_nodes`` does not have."""
+        everything = np.concatenate([self.train_nodes, self.stop_nodes, self.score_nodes])
+        outside = everything[everything >= n_nodes]
+        problem = f"the split {self.name!r} leaves the graph of {n_nodes:,} nodes"
+        refuse_nodes("AGC-I221", problem, outside)
+
+
+def refuse_nodes(code: str, problem: str, nodes: NDArray[Any]) -> None:
+    """Raise if there are offending nodes, showing the first five."""
+    if len(nodes):
+        raise InputError(
+            code, problem, got=nodes[:5].tolist(), fix="give each node one place in the split"
+        )
+
+
+def check_class_size(
+    members: Nodes, needed: int, label: int, classes: ArrayLike | None, split: str
+) -> None:
+    """Refuse a class with fewer than ``needed`` nodes to draw from, by name and count."""
+    if len(members) >= needed:
+        return
+    named = label if classes is None else np.asarray(classes)[label]
+    remedy = "lower train_per_class or merge the class"
+    raise InputError(
+        "AGC-I231",
+        f"the split {split} needs {needed} nodes to draw from in class {str(named)!r}",
+        got=len(members),
+        fix=remedy if split.startswith("stratified") else f"{remedy}, or use stratified:0",
+    )
+
+
+def checked_labels(labels: ArrayLike) -> Nodes:
+    """Return labels as a vector of class positions, −1 where unknown."""
+    array = np.asarray(labels)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputError(
+            "AGC-I236",
+            "labels must be one whole number per node",
+            got=array,
+            fix="give the position of each node's class, −1 where it is unknown",
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def check_count(name: str, value: int) -> None:
+    """Refuse a number of nodes below one."""
+    if value < 1:
+        raise InputError("AGC-I237", f"{name} must be at least 1", got=value, fix="raise it")
+
+
+def _checked_nodes(role: str, nodes: ArrayLike) -> Nodes:
+    array = np.asarray(nodes)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        raise InputError(
+            "AGC-I232",
+            f"{role} must be a list of positions of nodes that is not empty",
+            got=nodes,
+            fix="give integers from 0 to n_nodes − 1",
+        )
+    values, counts = np.unique(array, return_counts=True)
+    refuse_nodes("AGC-I233", f"{role} has nodes twice", values[counts > 1])
+    refuse_nodes("AGC-I234", f"{role} has negative positions", values[values < 0])
+    checked = array.astype(np.int64)
+    checked.setflags(write=False)
+    return checked

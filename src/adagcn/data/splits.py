@@ -1,0 +1,231 @@
+"""Which nodes are trained on, which decide when to stop, and which are scored."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from adagcn.data.catalog import CATALOG
+from adagcn.data.converted import STORED_SPLIT
+from adagcn.data.gasteiger import N_SPLITS, gasteiger_split
+from adagcn.data.nodesets import (
+    Split,
+    check_class_size,
+    check_count,
+    checked_labels,
+    refuse_nodes,
+)
+from adagcn.errors import InputError
+from adagcn.formats.npz import read_npz
+from adagcn.graph import Graph
+
+_SPLIT_TEXT = re.compile(r"(?:(val|test|stratified):(0|[1-9]\d{0,9})|(public))", re.ASCII)
+
+
+class SplitName(NamedTuple):
+    """A split as the user writes it, in parts."""
+
+    kind: Literal["val", "test", "stratified", "public"]
+    number: int
+
+
+def parse_split(text: str) -> SplitName:
+    """Take the name of a split apart.
+
+    Parameters
+    ----------
+    text : str
+        ``val:0`` … ``val:19``, ``test:0`` … ``test:19``, ``stratified:SEED`` or ``public``.
+
+    Returns
+    -------
+    SplitName
+        The kind and the number (0 for ``public``).
+
+    Examples
+    --------
+    >>> parse_split("val:3")
+    SplitName(kind='val', number=3)
+    """
+    match = _SPLIT_TEXT.fullmatch(text)
+    if match is None or (match[1] in ("val", "test") and int(match[2]) >= N_SPLITS):
+        raise InputError(
+            "AGC-I222",
+            "the split is not one that exists",
+            got=text,
+            fix="write val:0 to val:19, test:0 to test:19, stratified:SEED or public",
+        )
+    return SplitName(match[1] or match[3], int(match[2] or 0))  # type: ignore[arg-type]
+
+
+def make_split(  # noqa: PLR0913
+    graph: Graph,
+    text: str,
+    *,
+    source: str | os.PathLike[str] | None = None,
+    train_per_class: int | None = None,
+    n_known: int | None = None,
+    n_stop: int = 500,
+    stop_fraction: float = 0.25,
+) -> Split:
+    """Make the split that ``text`` names for a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph with labels; nodes whose label is unknown are in no set.
+    text : str
+        See :func:`parse_split`.
+    source : str or path-like, optional
+        The file that the graph was read from; ``public`` is stored there.
+    train_per_class : int, optional
+        Training nodes of each class: 20 by default, for ``stratified`` at most half of the class.
+    n_known : int, optional
+        Size of the set that ``val`` and ``test`` draw from: the data set's own, else 1,500.
+    n_stop : int
+        Stopping nodes of ``val`` and ``test``.
+    stop_fraction : float
+        Share of the nodes not trained on that ``stratified`` stops on.
+
+    Returns
+    -------
+    Split
+        Positions of nodes in ``graph``.
+    """
+    kind, number = parse_split(text)
+    if kind == "public":
+        return _public_split_of(graph, source)
+    if kind == "stratified":
+        return stratified_split(
+            graph.labels,
+            number,
+            train_per_class=train_per_class,
+            stop_fraction=stop_fraction,
+            classes=graph.classes,
+        )
+    if n_known is None:
+        known_set = CATALOG.get(graph.name or "")
+        n_known = 1500 if known_set is None else known_set.n_known
+    return gasteiger_split(
+        graph.labels,
+        kind,
+        number,
+        n_known=n_known,
+        train_per_class=20 if train_per_class is None else train_per_class,
+        n_stop=n_stop,
+        classes=graph.classes,
+    )
+
+
+def stratified_split(
+    labels: ArrayLike,
+    seed: int,
+    *,
+    train_per_class: int | None = None,
+    stop_fraction: float = 0.25,
+    classes: ArrayLike | None = None,
+) -> Split:
+    """Split a user's own labels, each class in the same way.
+
+    Parameters
+    ----------
+    labels : array-like of int, shape (n_nodes,)
+        Class of each node, −1 where unknown.
+    seed : int
+        Seed of the draw.
+    train_per_class : int, optional
+        Training nodes of each class; by default 20, or half of the class where that is less.
+    stop_fraction : float
+        Share of each class's other nodes that stop training, at least one; the rest is scored.
+    classes : array-like, optional
+        Names of the classes for messages.
+
+    Returns
+    -------
+    Split
+        Every labeled node is in one of the three sets.
+    """
+    if not 0 < stop_fraction < 1:
+        raise InputError(
+            "AGC-I226",
+            "stop_fraction is not between 0 and 1",
+            got=stop_fraction,
+            fix="use for example 0.25",
+        )
+    labels = checked_labels(labels)
+    if train_per_class is not None:
+        check_count("train_per_class", train_per_class)
+    rng = np.random.default_rng(seed)
+    name = f"stratified:{seed}"
+    train, stop, score = [], [], []
+    for label in np.unique(labels[labels >= 0]):
+        members = rng.permutation(np.flatnonzero(labels == label))
+        n_train = min(20, len(members) // 2) if train_per_class is None else train_per_class
+        check_class_size(members, max(n_train, 1) + 2, label, classes, name)
+        n_others = len(members) - n_train
+        n_stop = min(max(1, round(stop_fraction * n_others)), n_others - 1)
+        train.append(members[:n_train])
+        stop.append(members[n_train : n_train + n_stop])
+        score.append(members[n_train + n_stop :])
+    if not train:
+        raise InputError(
+            "AGC-I227",
+            f"the split {name} needs labels and no node has one",
+            got=labels,
+            fix="read the graph together with its labels",
+        )
+    return Split(name, *(np.sort(np.concatenate(nodes)) for nodes in (train, stop, score)))
+
+
+def public_split(path: str | os.PathLike[str]) -> Split:
+    """Read the split that a converted data set carries.
+
+    Parameters
+    ----------
+    path : str or path-like
+        An ``.npz`` file made by ``adagcn data convert`` from Planetoid's or Reddit's files.
+
+    Returns
+    -------
+    Split
+        The split named ``"public"``.
+    """
+    stored = read_npz(path, keys=STORED_SPLIT)
+    if not set(STORED_SPLIT) <= set(stored):
+        raise InputError(
+            "AGC-I228",
+            "the file carries no public split",
+            got=str(path),
+            fix="convert Planetoid's own files with `adagcn data convert`, or use val:0",
+        )
+    return Split("public", *(stored[key] for key in STORED_SPLIT))
+
+
+def _public_split_of(graph: Graph, source: str | os.PathLike[str] | None) -> Split:
+    if source is None or graph.name in CATALOG:
+        raise InputError(
+            "AGC-I229",
+            "the public split belongs to Planetoid's own files, whose node order the named data "
+            "sets (the packaged Cora too) do not share",
+            got=graph.name,
+            fix="convert Planetoid's files with `adagcn data convert` and pass that .npz, or use "
+            "val:0",
+        )
+    split = public_split(source)
+    n_stored = len(read_npz(source, required=("labels",), keys=())["labels"])
+    if n_stored != graph.n_nodes:
+        raise InputError(
+            "AGC-I235",
+            f"the public split of {source} is for all of its {n_stored:,} nodes",
+            got=graph.n_nodes,
+            fix="use the graph as the file has it, without taking its largest component",
+        )
+    split.check_range(n_stored)
+    used = np.concatenate([split.train_nodes, split.stop_nodes, split.score_nodes])
+    unlabeled = used[graph.labels[used] < 0]
+    refuse_nodes("AGC-I230", f"the split of {source} has nodes without a label", unlabeled)
+    return split

@@ -1,0 +1,245 @@
+"""From edges to the adjacency: what direction, weight, self-loop and duplicate mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from adagcn.errors import InputError
+
+Directed: TypeAlias = Literal["ignore", "keep", "reverse", "error"]
+SelfLoops: TypeAlias = Literal["keep", "drop", "error"]
+Duplicates: TypeAlias = Literal["max", "sum", "error"]
+
+_LARGEST_WEIGHT = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class EdgeRules:
+    """What to do with edges that are not simple; :meth:`adagcn.Graph.from_edges` explains each."""
+
+    directed: Directed = "ignore"
+    self_loops: SelfLoops = "keep"
+    duplicates: Duplicates = "max"
+    weighted: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse a value that is not one of the choices."""
+        choices = {"directed": Directed, "self_loops": SelfLoops, "duplicates": Duplicates}
+        for name, choice in choices.items():
+            if getattr(self, name) not in get_args(choice):
+                problem = f"{name} must be one of {', '.join(map(repr, get_args(choice)))}"
+                raise InputError("AGC-I160", problem, got=getattr(self, name))
+
+
+@dataclass
+class Changes:
+    """What was changed on the way, and which of it nobody asked for."""
+
+    phrases: list[str] = field(default_factory=list)
+    surprises: list[str] = field(default_factory=list)
+
+    def note(self, phrase: str, *, surprising: bool = False) -> None:
+        """Remember a change."""
+        self.phrases.append(phrase)
+        if surprising:
+            self.surprises.append(phrase)
+
+
+def adjacency_from_edges(
+    ends: tuple[NDArray[np.intp], NDArray[np.intp]],
+    weights: NDArray[Any] | None,
+    n_nodes: int,
+    rules: EdgeRules,
+    changes: Changes,
+) -> sparse.csr_array:
+    """Return the adjacency of a list of edges.
+
+    Parameters
+    ----------
+    ends : pair of ndarray of shape (n_edges,)
+        Positions of the sources and of the targets.
+    weights : ndarray of shape (n_edges,) or None
+        Weight of each edge; 1 by default.
+    n_nodes : int
+        Number of nodes.
+    rules : EdgeRules
+        What to do with edges that are not simple.
+    changes : Changes
+        Collects what was changed.
+
+    Returns
+    -------
+    csr_array of shape (n_nodes, n_nodes), float32
+        Sorted, without duplicates or stored zeros.
+
+    Raises
+    ------
+    InputError
+        If a weight is negative or not finite, or a rule forbids what the edges hold.
+    """
+    sources, targets = ends
+    values = np.ones(len(sources)) if weights is None else _checked_weights(weights)
+    used = _is_used(values, changes)
+    keys = sources[used].astype(np.int64) * n_nodes + targets[used]
+    keys, merged = _merged(keys, values[used], rules.duplicates, changes)
+    counts = np.bincount(keys // n_nodes, minlength=n_nodes)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    matrix = sparse.csr_array((merged, keys % n_nodes, indptr), shape=(n_nodes, n_nodes))
+    return _finished(matrix, rules, changes, both_ways_expected=False)
+
+
+def adjacency_from_matrix(
+    matrix: sparse.csr_array,
+    rules: EdgeRules,
+    changes: Changes,
+) -> sparse.csr_array:
+    """Return the adjacency that a matrix stands for: entry (i, j) is an edge from i to j.
+
+    Parameters and errors are those of :func:`adjacency_from_edges`; ``matrix`` has sorted columns
+    and no duplicates.
+    """
+    n_rows, n_columns = matrix.shape
+    if n_rows != n_columns:
+        problem = "the adjacency must be a square matrix"
+        raise InputError("AGC-I161", problem, got=matrix.shape)
+    rows = np.repeat(np.arange(n_rows), np.diff(matrix.indptr))
+    values = _checked_weights(matrix.data, places=(rows, matrix.indices))
+    matrix = sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+    if not _is_used(values, changes).all():
+        matrix = matrix.copy()  # the index arrays may be the caller's
+        matrix.eliminate_zeros()
+    return _finished(matrix, rules, changes, both_ways_expected=True)
+
+
+def symmetrized(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return max(A, Aᵀ): every edge joins both its ends, with the larger weight."""
+    return sparse.csr_array(matrix.maximum(matrix.T.tocsr()))
+
+
+def without_self_loops(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return the matrix with an empty diagonal."""
+    entries = matrix.tocoo()
+    keep = entries.row != entries.col
+    kept = (entries.data[keep], (entries.row[keep], entries.col[keep]))
+    return sparse.coo_array(kept, shape=matrix.shape).tocsr()
+
+
+def _checked_weights(
+    weights: NDArray[Any], places: tuple[NDArray[Any], NDArray[Any]] | None = None
+) -> NDArray[np.float64]:
+    if weights.dtype.kind not in "biuf":
+        problem = "edge weights must be real numbers"
+        raise InputError("AGC-I162", problem, got=str(weights.dtype))
+    values = weights.astype(np.float64)
+    bad = ~((values >= 0) & (values <= _LARGEST_WEIGHT))  # true for NaN as well
+    if bad.any():
+        first = int(np.flatnonzero(bad)[0])
+        where = f"in row {first}"
+        if places is not None:
+            where = f"at ({places[0][first]}, {places[1][first]})"
+        raise InputError(
+            "AGC-I163",
+            f"edge weights must be finite and not negative; {np.count_nonzero(bad):,} are not, "
+            f"the first {where}",
+            got=float(values[first]),
+            fix="correct or remove these edges",
+        )
+    return values
+
+
+def _is_used(values: NDArray[np.float64], changes: Changes) -> NDArray[np.bool_]:
+    with np.errstate(under="ignore"):
+        used = values.astype(np.float32) > 0
+    n_zero = len(values) - int(np.count_nonzero(used))
+    if n_zero:
+        changes.note(f"{_count(n_zero, 'edge')} of weight zero dropped", surprising=True)
+    values[~used] = 0.0
+    return used
+
+
+def _merged(
+    keys: NDArray[np.int64], values: NDArray[np.float64], duplicates: Duplicates, changes: Changes
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the different keys, sorted, each with the weight of all its occurrences."""
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], values[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    n_again = len(keys) - len(starts)
+    if not n_again:
+        return keys, values
+    if duplicates == "error":
+        problem = f"{_count(n_again, 'edge')} repeated, and duplicates='error'"
+        fix = "remove them, or choose duplicates='max' or 'sum'"
+        raise InputError("AGC-I164", problem, fix=fix)
+    kept = "their weights added" if duplicates == "sum" else "the largest weight kept"
+    phrase = f"{_count(n_again, 'duplicate edge')} merged, {kept}"
+    changes.note(phrase, surprising=duplicates == "max")
+    combine = np.add if duplicates == "sum" else np.maximum
+    return keys[starts], combine.reduceat(values, starts)
+
+
+def _finished(
+    matrix: sparse.csr_array, rules: EdgeRules, changes: Changes, *, both_ways_expected: bool
+) -> sparse.csr_array:
+    """Return the adjacency after weights, self-loops and direction, in this order."""
+    if not rules.weighted and (matrix.data != 1).any():
+        changes.note(f"{_count(int((matrix.data != 1).sum()), 'edge weight')} set to 1")
+        matrix = sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
+    matrix = _loops_settled(matrix, rules.self_loops, changes)
+    matrix = _direction_settled(matrix, rules.directed, changes, both_ways_expected)
+    if not matrix.nnz:
+        changes.note("the graph has no edges", surprising=True)
+    return matrix.astype(np.float32)
+
+
+def _loops_settled(
+    matrix: sparse.csr_array, self_loops: SelfLoops, changes: Changes
+) -> sparse.csr_array:
+    looped = np.flatnonzero(matrix.diagonal())
+    if self_loops == "keep" or not len(looped):
+        return matrix
+    if self_loops == "error":
+        problem = f"{_count(len(looped), 'self-loop')} found, and self_loops='error'"
+        fix = "remove them, or choose self_loops='keep' or 'drop'"
+        raise InputError("AGC-I165", problem, got=looped[:5].tolist(), fix=fix)
+    changes.note(f"{_count(len(looped), 'self-loop')} dropped")
+    return without_self_loops(matrix)
+
+
+def _direction_settled(
+    matrix: sparse.csr_array, directed: Directed, changes: Changes, both_ways_expected: bool
+) -> sparse.csr_array:
+    if directed == "keep":
+        return matrix
+    reverse = matrix.T.tocsr()
+    if directed == "reverse":
+        return reverse
+    one_way, unequal = _asymmetry(matrix, reverse)
+    if directed == "error" and (one_way or unequal):
+        problem = f"the graph is directed, and directed='error': {_count(one_way, 'edge')} one way only"
+        problem += f", {_count(unequal, 'pair')} of unequal weight" if unequal else ""
+        fix = "choose directed='ignore' to join both ends of every edge, 'keep' or 'reverse'"
+        raise InputError("AGC-I166", problem, fix=fix)
+    if one_way and both_ways_expected:
+        changes.note(f"{_count(one_way, 'one-way edge')} made two-way", surprising=True)
+    if unequal:
+        phrase = f"{_count(unequal, 'edge')} with another weight in each direction, the larger kept"
+        changes.note(phrase, surprising=True)
+    return symmetrized(matrix)
+
+
+def _asymmetry(matrix: sparse.csr_array, reverse: sparse.csr_array) -> tuple[int, int]:
+    """Return how many edges have no reverse, and how many pairs have two different weights."""
+    shared = int((matrix.astype(bool).multiply(reverse.astype(bool))).nnz)
+    one_way = int(matrix.nnz) - shared
+    differing = int((matrix != reverse).nnz)  # a one-way edge differs in two places, a pair too
+    return one_way, (differing - 2 * one_way) // 2
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

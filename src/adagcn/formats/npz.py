@@ -1,0 +1,265 @@
+"""Arrays in ``.npz`` files: read without ever unpickling, written to the same bytes each time."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from adagcn.errors import AdaGCNError, FormatError, InputError, ResourceError, UnsafeFileError
+from adagcn.formats.atomic import atomic_file
+
+# What a file may unfold to when the caller sets no limit: this much, or this many times its size.
+_ALWAYS_ALLOWED_BYTES = 2 * 2**30
+_ALLOWED_EXPANSION = 20
+# The zip directory is read in one piece, arrays in far smaller ones; a longer read is an attack.
+_LONGEST_READ = 2**20
+_MEMBER_NAME = re.compile(r"\w[\w .-]*\.npy")
+_PLAIN_KINDS = "biufcSUmM"
+_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_END_RECORD_BYTES = 22  # the last record of a zip file, which counts the members
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+Member = zipfile.ZipInfo
+
+
+def read_npz(
+    path: str | os.PathLike[str],
+    *,
+    keys: Collection[str] | None = None,
+    required: Collection[str] = (),
+    max_bytes: int | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Read the arrays of an ``.npz`` file that may come from anywhere.
+
+    Nothing is unpickled: object arrays are passed over when they are not asked for and refused
+    when they are. Sizes are checked before memory is taken, and checksums before arrays are
+    returned.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    keys : collection of str, optional
+        Names to read if they are there; all that are not object arrays by default.
+    required : collection of str
+        Names that must be there, in addition to ``keys``.
+    max_bytes : int, optional
+        What the arrays read may take together. By default 2 GiB, or twenty times the file's size
+        if that is more.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The arrays in native byte order, in the file's order.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    FormatError
+        If the file is damaged, is no ``.npz`` or lacks a required array.
+    UnsafeFileError
+        If an array asked for would have to be unpickled, or the file would fill the memory.
+    """
+    path = Path(path)
+    try:
+        with _open(path) as handle, zipfile.ZipFile(handle) as archive:
+            _check_directory(handle, archive)
+            members = _members(archive, path)
+            _check_required(members, required, path)
+            wanted = members if keys is None else _pick(members, {*keys, *required})
+            allowed = max(_ALWAYS_ALLOWED_BYTES, _ALLOWED_EXPANSION * path.stat().st_size)
+            _check_total(wanted, path, allowed if max_bytes is None else max_bytes)
+            skip = set() if keys is not None else set(members) - set(required)
+            return _read_members(archive, wanted, skip, path)
+    except AdaGCNError:
+        raise
+    except Exception as error:
+        # Damaged bytes surface as a dozen exception types of zipfile, zlib, tokenize and numpy.
+        raise FormatError(
+            "AGC-F201",
+            f"the file {str(path)!r} is not a readable .npz ({type(error).__name__}: {error})",
+            fix="get the file again, it may be cut short or damaged",
+        ) from error
+
+
+def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays to a compressed ``.npz`` file; the same arrays give the same bytes.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; it appears whole or not at all.
+    arrays : mapping of str to ndarray
+        The arrays by name; no object arrays.
+    """
+    for key, array in arrays.items():
+        _check_writable(key, np.asarray(array))
+    with atomic_file(path) as handle, zipfile.ZipFile(handle, "w") as archive:
+        for key in sorted(arrays):
+            array = np.asanyarray(arrays[key])
+            member = Member(f"{key}.npy", _EPOCH)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.create_system = 3  # the default depends on the platform
+            member.file_size = array.nbytes + 1024  # a hint: decides on the format for huge members
+            with archive.open(member, "w") as stream:
+                npy.write_array(stream, array, allow_pickle=False)
+
+
+class _GuardedReader(io.BufferedReader):
+    """A file that refuses to be read in pieces so long that they could fill the memory."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > _LONGEST_READ:
+            raise UnsafeFileError(
+                "AGC-U202",
+                f"the directory inside {self.name!r} is longer than {_LONGEST_READ:,} bytes",
+                got=size,
+                fix="do not use this file, honest .npz files hold a few dozen arrays",
+            )
+        return super().read(size)
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return _GuardedReader(io.FileIO(path, "r"))
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+        raise InputError(
+            "AGC-I203", "there is no such file", got=str(path), fix="check the path"
+        ) from error
+    except OSError as error:
+        raise ResourceError(
+            "AGC-R204", f"the file {str(path)!r} could not be opened: {error.strerror}"
+        ) from error
+
+
+def _check_directory(handle: BinaryIO, archive: zipfile.ZipFile) -> None:
+    """Refuse a directory that lists fewer members than it says; zipfile itself does not count."""
+    handle.seek(-_END_RECORD_BYTES, os.SEEK_END)
+    tail = handle.read()
+    if tail[:4] != b"PK\5\6" or int.from_bytes(tail[10:12], "little") != len(archive.infolist()):
+        raise ValueError("the directory does not match its own count")
+
+
+def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, Member]:
+    """Return the archive's members by key after checking their names."""
+    members = archive.infolist()
+    counts = Counter(member.filename.casefold() for member in members)
+    for member in members:
+        name = member.filename
+        if ".." in name or not _MEMBER_NAME.fullmatch(name) or counts[name.casefold()] > 1:
+            raise UnsafeFileError(
+                "AGC-U205",
+                f"the file {str(path)!r} has a member whose name is odd or there twice",
+                got=name,
+                fix="write it again with numpy.savez under plain, different names",
+            )
+        archive.open(member).close()  # compares the name with the one stored beside the data
+    return {member.filename.removesuffix(".npy"): member for member in members}
+
+
+def _pick(members: dict[str, Member], keys: Collection[str]) -> dict[str, Member]:
+    return {key: member for key, member in members.items() if key in keys}
+
+
+def _check_required(members: Collection[str], required: Collection[str], path: Path) -> None:
+    missing = sorted(set(required) - set(members))
+    if missing:
+        raise FormatError(
+            "AGC-F206",
+            f"the file {str(path)!r} lacks {', '.join(missing)}",
+            got=sorted(members)[:20],
+            fix="check that it is a graph file with these keys",
+        )
+
+
+def _check_total(members: dict[str, Member], path: Path, allowed: int) -> None:
+    declared = sum(member.file_size for member in members.values())
+    if declared > allowed:
+        raise UnsafeFileError(
+            "AGC-U207",
+            f"the file {str(path)!r} unfolds to {declared:,} bytes, more than the {allowed:,} "
+            "allowed",
+            fix="if you trust it, call read_npz with a larger max_bytes",
+        )
+
+
+def _read_members(
+    archive: zipfile.ZipFile, members: dict[str, Member], may_skip: set[str], path: Path
+) -> dict[str, NDArray[Any]]:
+    arrays = {}
+    for key, member in members.items():
+        dtype = _checked_dtype(archive, member, path)
+        if not dtype.hasobject:
+            arrays[key] = _read_array(archive, member)
+        elif key in may_skip:
+            _drain(archive, member)
+        else:
+            raise UnsafeFileError(
+                "AGC-U208",
+                f"the array {key!r} of {str(path)!r} holds Python objects, which could run code",
+                fix="write it again as numbers or strings with a fixed dtype",
+            )
+    return arrays
+
+
+def _checked_dtype(archive: zipfile.ZipFile, member: Member, path: Path) -> np.dtype[Any]:
+    """Return the member's dtype once its header agrees with the size in the zip directory."""
+    with archive.open(member) as stream:
+        version = npy.read_magic(stream)
+        if version not in _READERS:
+            raise ValueError(f"array format {version} in {member.filename}")
+        shape, _, dtype = _READERS[version](stream)
+        held = member.file_size - stream.tell()
+    if dtype.hasobject:
+        return dtype
+    needed = math.prod(shape) * dtype.itemsize
+    if dtype.kind not in _PLAIN_KINDS or dtype.itemsize == 0 or min(shape, default=0) < 0:
+        raise ValueError(f"dtype {dtype} of shape {shape} in {member.filename}")
+    if needed != held:
+        raise FormatError(
+            "AGC-F209",
+            f"the array {member.filename!r} of {str(path)!r} says it has {needed:,} bytes",
+            got=held,
+            fix="get the file again, it may be damaged",
+        )
+    return dtype
+
+
+def _read_array(archive: zipfile.ZipFile, member: Member) -> NDArray[Any]:
+    with archive.open(member) as stream:
+        array: NDArray[Any] = npy.read_array(stream, allow_pickle=False)
+        stream.read(1)  # reaching the end is what compares the checksum
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _drain(archive: zipfile.ZipFile, member: Member) -> None:
+    """Read to the end without keeping anything, so that the checksum vouches for the dtype."""
+    with archive.open(member) as stream:
+        while stream.read(_LONGEST_READ):
+            pass
+
+
+def _check_writable(key: str, array: NDArray[Any]) -> None:
+    if ".." in key or not _MEMBER_NAME.fullmatch(f"{key}.npy"):
+        raise InputError(
+            "AGC-I210", "an array's name is odd", got=key, fix="use letters, digits, _ and ."
+        )
+    if array.dtype.hasobject or array.dtype.kind not in _PLAIN_KINDS:
+        raise InputError(
+            "AGC-I211",
+            f"the array {key!r} has a dtype that cannot be stored safely",
+            got=array.dtype,
+            fix="convert it to numbers or strings first",
+        )

@@ -1,0 +1,80 @@
+"""Rows of a hop as a network takes them: a dense tensor, or sparse rows with their own product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from adagcn.graph import Features
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Sparse rows that stay in scipy's form; see :func:`times` for the product."""
+
+    matrix: sparse.csr_array
+
+    def dropped(self, rate: float, generator: torch.Generator) -> SparseRows:
+        """Return the rows with each *stored* value dropped at ``rate``, the others scaled up."""
+        values = dropout(torch.from_numpy(self.matrix.data), rate, generator).numpy()
+        kept = (values, self.matrix.indices, self.matrix.indptr)
+        return SparseRows(sparse.csr_array(kept, shape=self.matrix.shape))
+
+
+Input = Tensor | SparseRows
+
+
+def as_input(rows: Features, like: Tensor) -> Input:
+    """Return rows of a hop in the form, type and place that ``like``, a parameter, has.
+
+    Sparse rows stay sparse on the CPU, where scipy multiplies them; elsewhere they become dense.
+    """
+    dtype = torch.empty(0, dtype=like.dtype).numpy().dtype
+    if not isinstance(rows, np.ndarray):
+        if like.device.type == "cpu":
+            return SparseRows(sparse.csr_array(rows, dtype=dtype))
+        rows = rows.toarray()
+    return torch.from_numpy(np.ascontiguousarray(rows, dtype=dtype)).to(like.device)
+
+
+def times(inputs: Input, weight: Tensor) -> Tensor:
+    """Return the product of the input rows with a weight of shape (n_features, n_units)."""
+    if isinstance(inputs, SparseRows):
+        product: Tensor = _SparseProduct.apply(weight, inputs.matrix)  # type: ignore[no-untyped-call]
+        return product
+    return inputs @ weight
+
+
+def drop(inputs: Input, rate: float, generator: torch.Generator | None) -> Input:
+    """Return the input rows after dropout; ``generator=None`` means evaluation, no dropout."""
+    if generator is None or rate == 0.0:
+        return inputs
+    if isinstance(inputs, SparseRows):
+        return inputs.dropped(rate, generator)
+    return dropout(inputs, rate, generator)
+
+
+def dropout(values: Tensor, rate: float, generator: torch.Generator | None) -> Tensor:
+    """Return values dropped at ``rate`` by an own generator, the kept ones divided by 1 − rate."""
+    if generator is None or rate == 0.0:
+        return values
+    draws = torch.rand(values.shape, generator=generator, dtype=values.dtype, device=values.device)
+    return values * (draws >= rate).to(values.dtype).div_(1.0 - rate)
+
+
+class _SparseProduct(torch.autograd.Function):
+    """A constant sparse matrix times a weight: S W forward, Sᵀ G backward, both by scipy."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, matrix: sparse.csr_array) -> Tensor:
+        ctx.matrix = matrix
+        return torch.from_numpy(matrix @ weight.detach().numpy())
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return torch.from_numpy(ctx.matrix.T @ gradients[0].contiguous().numpy()), None

@@ -1,0 +1,84 @@
+"""The base learner of AdaGCN: a two-layer perceptron without biases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from adagcn.graph import Features
+from adagcn.learners.inputs import Input, as_input, drop, dropout, times
+
+
+class TwoLayerPerceptron(nn.Module):
+    """f(B) = ReLU(B W0) W1.
+
+    Parameters
+    ----------
+    n_features, hidden_units, n_classes : int
+        W0 has shape (n_features, hidden_units), W1 (hidden_units, n_classes).
+    input_dropout, hidden_dropout : float
+        Rates of dropout on B and on the hidden layer.
+    first_layer_l2 : float
+        λ of the penalty (λ/2)‖W0‖².
+    relu_logits : bool
+        Apply the ReLU to the logits as well, as the paper's released code does.
+    generator : torch.Generator
+        Draws the start: uniform within ±1/√(fan in).
+    dtype : torch.dtype
+        Type of the parameters.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden_units: int,
+        input_dropout: float = 0.0,
+        hidden_dropout: float = 0.0,
+        first_layer_l2: float = 0.0,
+        relu_logits: bool = False,
+        generator: torch.Generator,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__()
+        self.input_dropout = input_dropout
+        self.hidden_dropout = hidden_dropout
+        self.first_layer_l2 = first_layer_l2
+        self.relu_logits = relu_logits
+        self.hidden = nn.Parameter(uniform_start(n_features, hidden_units, generator, dtype))
+        self.output = nn.Parameter(uniform_start(hidden_units, n_classes, generator, dtype))
+
+    def as_input(self, rows: Features) -> Input:
+        """Return rows of a hop as this network takes them."""
+        return as_input(rows, self.hidden)
+
+    def forward(self, inputs: Input, generator: torch.Generator | None = None) -> Tensor:
+        """Return logits of shape (n_rows, n_classes); a generator switches dropout on."""
+        hidden = times(drop(inputs, self.input_dropout, generator), self.hidden).relu()
+        logits = dropout(hidden, self.hidden_dropout, generator) @ self.output
+        return logits.relu() if self.relu_logits else logits
+
+    def penalty(self) -> Tensor:
+        """Return (λ/2)‖W0‖², as it stands in the stopping loss."""
+        return 0.5 * self.first_layer_l2 * self.hidden.square().sum()
+
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        """Return the parameters with their decay, for an optimizer whose decay is a gradient.
+
+        The gradient of (λ/2)‖W0‖² is λ W0, which is what Adam's (coupled) weight decay adds to a
+        gradient: so λ is part of W0's decay, and no penalty goes through back-propagation.
+        """
+        return [
+            {"params": [self.hidden], "weight_decay": weight_decay + self.first_layer_l2},
+            {"params": [self.output], "weight_decay": weight_decay},
+        ]
+
+
+def uniform_start(n_in: int, n_out: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
+    """Return a weight of shape (n_in, n_out), uniform within ±1/√n_in."""
+    bound = n_in**-0.5
+    start = torch.empty(n_in, n_out, dtype=dtype, device=generator.device)
+    return start.uniform_(-bound, bound, generator=generator)

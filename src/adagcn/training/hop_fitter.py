@@ -1,0 +1,144 @@
+"""Fits a network on one hop, starting from the network of the hop before."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from adagcn.errors import NumericalError
+from adagcn.graph import Features
+from adagcn.training.loop import (
+    LabeledRows,
+    Learner,
+    TrainingRecord,
+    TrainingSettings,
+    make_optimizer,
+    train,
+)
+from adagcn.training.stopping import Stopper
+
+ROWS_AT_ONCE = 8192  # scored together; bounds the memory of the hidden layer
+
+
+@dataclass(frozen=True)
+class FittedNetwork:
+    """A network after its fit on one hop, and what the next hop may carry on from."""
+
+    learner: Learner
+    record: TrainingRecord | None = None
+    optimizer_state: dict[str, Any] | None = None
+    stopper: Stopper | None = None
+
+    def log_proba(self, rows: Features) -> NDArray[np.float64]:
+        """Return log-probabilities of shape (n_rows, n_classes), block by block."""
+        starts = range(0, max(rows.shape[0], 1), ROWS_AT_ONCE)
+        blocks = [self._log_proba(rows[start : start + ROWS_AT_ONCE]) for start in starts]
+        return np.concatenate(blocks)
+
+    @torch.no_grad()
+    def _log_proba(self, rows: Features) -> NDArray[np.float64]:
+        logits = self.learner(self.learner.as_input(rows)).cpu().numpy().astype(np.float64)
+        if not np.isfinite(logits).all():
+            raise NumericalError(
+                "AGC-N504",
+                "the scores of a layer are not finite numbers",
+                got=f"{np.count_nonzero(~np.isfinite(logits))} of {logits.size}",
+                fix="scale the features (feature_norm='l1', hop_scale='row_l2')",
+            )
+        return np.asarray(log_softmax(logits, axis=1))
+
+
+@dataclass(frozen=True)
+class NetworkFitter:
+    """Fits networks hop by hop; an instance is the boosting loop's ``fit_hop``.
+
+    Parameters
+    ----------
+    make_learner : callable
+        Takes a generator and the number of features, returns a fresh network.
+    labels, stop_labels : ndarray of int64
+        Classes of the training and stopping rows, in their order.
+    settings : TrainingSettings
+        How each layer is trained.
+    seed : int
+        Every layer draws from its own stream of this seed, so that layers added later are the same
+        as layers fitted in one go.
+    carry_parameters : bool
+        Start from the parameters of the hop before (the paper) or afresh.
+    carry_optimizer : bool
+        Keep Adam's moments and step count from the hop before, or start them afresh.
+    share_stopping : bool
+        One stopper for all layers, as in the released code, or a fresh one per layer.
+    device : str
+        Where networks live.
+    """
+
+    make_learner: Callable[[torch.Generator, int], Learner]
+    labels: NDArray[np.int64]
+    stop_labels: NDArray[np.int64] | None
+    settings: TrainingSettings
+    seed: int
+    carry_parameters: bool = True
+    carry_optimizer: bool = False
+    share_stopping: bool = False
+    device: str = "cpu"
+
+    def __call__(
+        self,
+        hop: int,
+        train_rows: Features,
+        sample_weight: NDArray[np.float64],
+        stop_rows: Features | None,
+        previous: FittedNetwork | None,
+    ) -> FittedNetwork:
+        """Return the network fitted on this hop."""
+        if previous is None or not self.carry_parameters:
+            learner = self.make_learner(self._generator("start", hop), train_rows.shape[1])
+        else:
+            learner = copy.deepcopy(previous.learner)
+        optimizer = make_optimizer(learner, self.settings)
+        if previous is not None and self.carry_optimizer and previous.optimizer_state:
+            optimizer.load_state_dict(previous.optimizer_state)
+        stopper = self._stopper(previous) if stop_rows is not None else None
+        record = train(
+            learner,
+            self._labeled(learner, train_rows, self.labels),
+            torch.from_numpy(sample_weight).to(self.device),
+            self.settings,
+            optimizer=optimizer,
+            generator=self._generator("training", hop),
+            stop_rows=None if stop_rows is None else self._stop_rows(learner, stop_rows),
+            stopper=stopper,
+        )
+        return FittedNetwork(
+            learner,
+            record,
+            copy.deepcopy(optimizer.state_dict()) if self.carry_optimizer else None,
+            stopper if self.share_stopping else None,
+        )
+
+    def _labeled(self, learner: Learner, rows: Features, labels: NDArray[np.int64]) -> LabeledRows:
+        return LabeledRows(learner.as_input(rows), torch.from_numpy(labels).to(self.device))
+
+    def _stop_rows(self, learner: Learner, stop_rows: Features) -> LabeledRows:
+        if self.stop_labels is None:
+            raise TypeError("stopping rows need stop_labels")
+        return self._labeled(learner, stop_rows, self.stop_labels)
+
+    def _stopper(self, previous: FittedNetwork | None) -> Stopper:
+        if self.share_stopping and previous is not None and previous.stopper is not None:
+            return copy.deepcopy(previous.stopper)
+        return Stopper(self.settings.patience, self.settings.stop_on)
+
+    def _generator(self, purpose: str, hop: int) -> torch.Generator:
+        """Return the stream of random numbers for one purpose on one hop."""
+        key = ({"start": 0, "training": 1}[purpose], hop)
+        state = np.random.SeedSequence(self.seed, spawn_key=key).generate_state(1, np.uint64)
+        return torch.Generator(self.device).manual_seed(int(state[0] >> np.uint64(1)))

@@ -1,0 +1,182 @@
+"""Full-batch training of one learner with a weight per row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax
+
+from adagcn.errors import NumericalError
+from adagcn.graph import Features
+from adagcn.training.stopping import StopOn, Stopper
+
+StopPenalty = Literal["full", "diluted", "none"]
+
+
+class Learner(Protocol):
+    """What the loop asks of a learner: a torch module with four further methods."""
+
+    def as_input(self, rows: Features) -> Any:
+        """Return rows of a hop as the module takes them."""
+
+    def __call__(self, inputs: Any, generator: torch.Generator | None = None) -> Tensor:
+        """Return logits; a generator switches dropout on."""
+
+    def penalty(self) -> Tensor:
+        """Return the first-layer L2 term."""
+
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        """Return parameters for the optimizer, with the L2 term as part of their decay."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How a layer is trained.
+
+    Parameters
+    ----------
+    learning_rate, weight_decay : float
+        Adam's; the decay is coupled (part of the gradient), as in the paper.
+    max_epochs : int
+        Most epochs of a layer; all of them are run where there are no stopping nodes.
+    patience : int
+        Epochs without improvement before a layer stops.
+    stop_on : {"ranked", "loss", "accuracy"}
+        What the stopper watches; see :class:`adagcn.training.stopping.Stopper`.
+    stop_penalty : {"full", "diluted", "none"}
+        The L2 term in the stopping loss: whole (PPNP), divided by the number of stopping nodes
+        (the released code), or left out.
+    align_weights : bool
+        False permutes the node weights anew in every epoch, as the released code's shuffling
+        loader does.
+    """
+
+    learning_rate: float = 0.01
+    weight_decay: float = 0.0
+    max_epochs: int = 500
+    patience: int = 300
+    stop_on: StopOn = "ranked"
+    stop_penalty: StopPenalty = "full"
+    align_weights: bool = True
+
+
+@dataclass(frozen=True)
+class LabeledRows:
+    """Inputs with their classes, as tensors on the learner's device."""
+
+    inputs: Any
+    labels: Tensor
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """How a training went: epochs run, and the kept epoch's result on the stopping nodes."""
+
+    epochs: int
+    stop_accuracy: float | None = None
+    stop_loss: float | None = None
+
+
+def train(  # noqa: PLR0913
+    learner: Learner,
+    rows: LabeledRows,
+    sample_weight: Tensor,
+    settings: TrainingSettings,
+    *,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+    stop_rows: LabeledRows | None = None,
+    stopper: Stopper | None = None,
+) -> TrainingRecord:
+    """Minimize Σ_i w_i (−log p_i,y_i) + (λ/2)‖W0‖² by Adam, one step per epoch over all rows.
+
+    Afterwards the learner holds the parameters of the best epoch on the stopping rows, or of the
+    last epoch where there are none.
+
+    Parameters
+    ----------
+    learner : Learner
+        Trained in place.
+    rows : LabeledRows
+        Training rows.
+    sample_weight : Tensor of shape (n_train,)
+        Weight of each training row, in the same order, summing to one.
+    settings : TrainingSettings
+        How.
+    optimizer : torch.optim.Optimizer
+        Made by :func:`make_optimizer`; its state is the caller's to carry or drop.
+    generator : torch.Generator
+        Draws the dropout.
+    stop_rows, stopper : LabeledRows and Stopper, optional
+        Stopping rows, and the stopper that watches them.
+
+    Returns
+    -------
+    TrainingRecord
+        What happened.
+    """
+    # The loss picks −log p of the label by a product with a constant matrix of weights.
+    target = _weight_of_label(rows.labels, sample_weight, learner(rows.inputs))
+    epoch = 0
+    for epoch in range(1, settings.max_epochs + 1):
+        if not settings.align_weights:
+            order = torch.randperm(len(sample_weight), generator=generator)
+            target = _weight_of_label(rows.labels, sample_weight[order], target)
+        loss = -(log_softmax(learner(rows.inputs, generator), dim=1) * target).sum()
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        if not math.isfinite(loss.item()):
+            raise _diverged(epoch, loss.item(), settings.learning_rate)
+        if stop_rows is not None and stopper is not None:
+            accuracy, stop_loss = evaluate(learner, stop_rows, settings.stop_penalty)
+            if stopper.should_stop(accuracy, stop_loss, _module(learner)):
+                break
+    if stopper is None:
+        return TrainingRecord(epoch)
+    stopper.restore(_module(learner))
+    return TrainingRecord(epoch, stopper.kept_accuracy, stopper.kept_loss)
+
+
+@torch.no_grad()
+def evaluate(learner: Learner, rows: LabeledRows, penalty: StopPenalty) -> tuple[float, float]:
+    """Return accuracy and loss on the stopping rows, without dropout."""
+    logits = learner(rows.inputs)
+    n_rows = len(rows.labels)
+    correct = (logits.argmax(dim=1) == rows.labels).sum().item()
+    loss = torch.nn.functional.cross_entropy(logits, rows.labels)
+    if penalty != "none":
+        loss = loss + learner.penalty() / (n_rows if penalty == "diluted" else 1)
+    return correct / n_rows, loss.item()
+
+
+def make_optimizer(learner: Learner, settings: TrainingSettings) -> torch.optim.Adam:
+    """Return Adam over the learner's parameters, each group with its own decay."""
+    groups = learner.parameter_groups(settings.weight_decay)
+    return torch.optim.Adam(groups, lr=settings.learning_rate, fused=True)
+
+
+def _weight_of_label(labels: Tensor, sample_weight: Tensor, like: Tensor) -> Tensor:
+    """Return a matrix of shape (n_train, n_classes) with w_i in the column of y_i."""
+    target = torch.zeros_like(like, requires_grad=False)
+    return target.scatter_(1, labels[:, None], sample_weight[:, None].to(target.dtype))
+
+
+def _module(learner: Learner) -> nn.Module:
+    if not isinstance(learner, nn.Module):
+        raise TypeError(f"a learner is a torch module; got {type(learner).__name__}")
+    return learner
+
+
+def _diverged(epoch: int, loss: float, learning_rate: float) -> NumericalError:
+    return NumericalError(
+        "AGC-N503",
+        f"the training loss is no longer a finite number at epoch {epoch} "
+        f"(learning_rate={learning_rate})",
+        got=loss,
+        fix="lower learning_rate, or scale the features (feature_norm='l1', hop_scale='row_l2')",
+    )

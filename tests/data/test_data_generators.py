@@ -1,0 +1,65 @@
+"""Generated graphs: seeded, clean, and as homophilous as asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from adagcn.data.generators import planted_partition
+from adagcn.errors import InputError
+
+
+def same_class_share(graph):
+    arcs = graph.adjacency.tocoo()
+    return float(np.mean(graph.labels[arcs.row] == graph.labels[arcs.col]))
+
+
+def test_the_graph_is_clean():
+    graph = planted_partition(500, 4, 7, seed=0)
+    assert not graph.is_directed
+    assert graph.adjacency.diagonal().sum() == 0
+    assert set(graph.adjacency.data) == {1.0}
+    assert graph.adjacency.has_canonical_format
+    assert graph.adjacency.dtype == graph.features.dtype == np.float32
+    assert graph.features.shape == (500, 7)
+    assert np.bincount(graph.labels).tolist() == [125] * 4
+
+
+def test_seed_decides_everything():
+    assert (
+        planted_partition(50, 2, 3, seed=1).digest
+        == planted_partition(50, 2, 3, seed=1).digest
+        != planted_partition(50, 2, 3, seed=2).digest
+    )
+
+
+@pytest.mark.parametrize("homophily", [0.0, 0.3, 0.8, 1.0])
+def test_homophily_is_as_asked(homophily):
+    graph = planted_partition(4000, 5, 1, seed=0, homophily=homophily, mean_degree=6)
+    assert same_class_share(graph) == pytest.approx(homophily, abs=0.02)
+    assert 2 * graph.n_edges / graph.n_nodes == pytest.approx(6, rel=0.03)
+
+
+def test_features_show_the_class_as_much_as_asked():
+    def spread(signal: float) -> float:
+        graph = planted_partition(3000, 3, 20, seed=0, feature_signal=signal)
+        means = [graph.features[graph.labels == label].mean(axis=0) for label in range(3)]
+        return float(np.mean(np.linalg.norm(means, axis=1)))
+
+    assert spread(0.0) == pytest.approx(0, abs=0.2)
+    assert spread(3.0) == pytest.approx(3, abs=0.2)
+
+
+def test_one_class_and_no_edges_work():
+    assert planted_partition(10, 1, 2, seed=0, mean_degree=0).n_edges == 0
+    assert planted_partition(10, 1, 2, seed=0, homophily=0).n_classes == 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "options"),
+    [((2, 3, 1), {}), ((5, 0, 1), {}), ((5, 2, 0), {}), ((5, 2, 1), {"homophily": 1.5}),
+     ((5, 2, 1), {"mean_degree": 5})],
+)  # fmt: skip
+def test_impossible_sizes_are_refused(sizes, options):
+    with pytest.raises(InputError, match="at least|must be between"):
+        planted_partition(*sizes, seed=0, **options)

@@ -1,0 +1,277 @@
+"""Splits: the paper's to the node, a user's own, the published ones; none ever overlaps."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adagcn.data.converted import write_converted
+from adagcn.data.generators import planted_partition
+from adagcn.data.nodesets import Split
+from adagcn.data.splits import (
+    gasteiger_split,
+    make_split,
+    parse_split,
+    public_split,
+    stratified_split,
+)
+from adagcn.errors import InputError
+
+ROLES = ("train_nodes", "stop_nodes", "score_nodes")
+
+
+def short_hash(nodes: np.ndarray) -> str:
+    return hashlib.sha256(nodes.astype("<i8").tobytes()).hexdigest()[:16]
+
+
+GOLDEN = {
+    ("citeseer", "test:0"): ("b56edac9f4f6311a", "780036d5def9f86d", "31c3afe924ede569"),
+    ("citeseer", "test:1"): ("fcd0a5eb4f62bbd6", "389c9b1eaf0ed699", "31c3afe924ede569"),
+    ("citeseer", "test:19"): ("09e717240fdfb586", "bae448cb3dcbade7", "31c3afe924ede569"),
+    ("citeseer", "val:0"): ("5909d6bf212c76c9", "ff3c1d20ded4e5af", "636881356d53e58d"),
+    ("cora_ml", "test:0"): ("b6f8d913d7fce439", "482c0051cebd55a4", "0e6dd742e2bb5d01"),
+    ("cora_ml", "test:1"): ("fcf983b599acb531", "52c296d9cb6767f0", "0e6dd742e2bb5d01"),
+    ("cora_ml", "test:19"): ("a63c73bb906feaf4", "e45841a6e60284b8", "0e6dd742e2bb5d01"),
+    ("cora_ml", "val:0"): ("c13dab85c6324ca2", "f803769f49e92265", "18d960cb8821b3c6"),
+}
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize(("name", "text"), GOLDEN)
+def test_the_papers_splits_to_the_node(dataset_dir, name, text):
+    from adagcn.data import load_dataset
+
+    split = make_split(load_dataset(name, data_dir=dataset_dir), text)
+    assert tuple(short_hash(getattr(split, role)) for role in ROLES) == GOLDEN[name, text]
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize(
+    ("name", "text", "sizes", "first"),
+    [
+        ("citeseer", "test:0", (120, 500, 610), [1773, 1495, 247, 1329, 726]),
+        ("cora_ml", "test:0", (140, 500, 1310), [2479, 1147, 1371, 2399, 1250]),
+        ("cora_ml", "val:0", (140, 500, 860), None),
+        ("ms_academic", "test:0", (300, 500, 13333), None),
+    ],
+)
+def test_sizes_and_first_nodes_of_the_papers_splits(dataset_dir, name, text, sizes, first):
+    from adagcn.data import load_dataset
+
+    split = make_split(load_dataset(name, data_dir=dataset_dir), text)
+    assert tuple(len(getattr(split, role)) for role in ROLES) == sizes
+    assert first is None or split.train_nodes[:5].tolist() == first
+
+
+def labels_of(n_nodes: int, n_classes: int = 3, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(n_classes, size=n_nodes)
+
+
+def test_protocol_draws_the_same_known_nodes_for_every_split():
+    labels = labels_of(2000)
+    tests = [gasteiger_split(labels, "test", index) for index in range(20)]
+    assert len({short_hash(split.score_nodes) for split in tests}) == 1
+    assert len({short_hash(split.train_nodes) for split in tests}) == 20
+    known = np.setdiff1d(np.arange(2000), tests[0].score_nodes)
+    for index in range(20):
+        split = gasteiger_split(labels, "val", index)
+        parts = np.concatenate([getattr(split, role) for role in ROLES])
+        assert np.array_equal(np.sort(parts), known)
+
+
+def test_protocol_takes_each_class_in_label_order():
+    labels = labels_of(2000)
+    split = gasteiger_split(labels, "val", 3, train_per_class=7, n_stop=100)
+    assert labels[split.train_nodes].tolist() == [0] * 7 + [1] * 7 + [2] * 7
+    assert len(split.stop_nodes) == 100
+
+
+def test_unlabeled_nodes_are_in_no_split():
+    labels = labels_of(3000)
+    labels[::3] = -1
+    for split in (
+        gasteiger_split(labels, "test", 0),
+        gasteiger_split(labels, "val", 0),
+        stratified_split(labels, 0),
+    ):
+        for role in ROLES:
+            assert (labels[getattr(split, role)] >= 0).all()
+
+
+def test_protocol_says_when_the_graph_is_too_small():
+    with pytest.raises(InputError, match=r"n_known=1,500 .* got 900\. Use stratified:0"):
+        gasteiger_split(labels_of(900), "val", 0)
+
+
+def test_protocol_names_the_class_that_is_too_small():
+    labels = labels_of(2000)
+    labels[labels == 2] = 0
+    labels[:5] = 2
+    classes = np.array(["ant", "bee", "cat"])
+    with pytest.raises(InputError, match=r"class 'cat'; got [0-5]\..*stratified:0"):
+        gasteiger_split(labels, "test", 0, classes=classes)
+
+
+def test_protocol_leaves_something_to_score():
+    with pytest.raises(InputError, match=r"n_stop=1,440 leaves no known node"):
+        gasteiger_split(labels_of(2000), "val", 0, n_stop=1440)
+
+
+@pytest.mark.parametrize(("kind", "index"), [("val", 20), ("test", -1), ("train", 0)])
+def test_protocol_has_twenty_splits_of_each_kind(kind, index):
+    with pytest.raises(InputError, match='kind must be "val" or "test" and index 0 to 19'):
+        gasteiger_split(labels_of(2000), kind, index)
+
+
+@pytest.mark.parametrize("labels", [np.zeros(9), np.zeros((3, 3), int), ["a", "b"]])
+def test_labels_must_be_whole_numbers(labels):
+    with pytest.raises(InputError, match="labels must be one whole number per node"):
+        stratified_split(labels, 0)
+
+
+@pytest.mark.parametrize("count", [0, -3])
+def test_counts_must_be_positive(count):
+    with pytest.raises(InputError, match=f"train_per_class must be at least 1; got {count}"):
+        stratified_split(labels_of(100), 0, train_per_class=count)
+    with pytest.raises(InputError, match=f"n_stop must be at least 1; got {count}"):
+        gasteiger_split(labels_of(2000), "val", 0, n_stop=count)
+
+
+@given(
+    labels=st.lists(st.integers(-1, 3), min_size=1, max_size=150),
+    seed=st.integers(0, 2**32),
+    stop_fraction=st.floats(0.01, 0.99),
+)
+def test_stratified_uses_every_label_once_or_names_a_small_class(labels, seed, stop_fraction):
+    labels = np.array(labels)
+    counts = np.bincount(labels[labels >= 0], minlength=1)
+    if counts.max(initial=0) == 0 or counts[counts > 0].min() < 3:
+        with pytest.raises(InputError, match=r"in class '\d'; got [12]|no node has one"):
+            stratified_split(labels, seed, stop_fraction=stop_fraction)
+        return
+    split = stratified_split(labels, seed, stop_fraction=stop_fraction)
+    parts = np.concatenate([getattr(split, role) for role in ROLES])
+    assert np.array_equal(np.sort(parts), np.flatnonzero(labels >= 0))
+    for role in ROLES:
+        assert set(labels[getattr(split, role)]) == set(labels[labels >= 0])
+    again = stratified_split(labels, seed, stop_fraction=stop_fraction)
+    assert again.digest == split.digest
+
+
+def test_stratified_trains_on_as_many_per_class_as_asked():
+    labels = labels_of(300)
+    for asked, expected in ((None, 20), (7, 7)):
+        split = stratified_split(labels, 1, train_per_class=asked)
+        assert np.bincount(labels[split.train_nodes]).tolist() == [expected] * 3
+    with pytest.raises(InputError, match=r"stratified:1 needs 202 nodes .* class 'a'; got \d+"):
+        stratified_split(labels, 1, train_per_class=200, classes=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("fraction", [0, 1, -0.5, float("nan")])
+def test_stop_fraction_is_a_share(fraction):
+    with pytest.raises(InputError, match="stop_fraction is not between 0 and 1"):
+        stratified_split(labels_of(100), 0, stop_fraction=fraction)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("val:0", ("val", 0)), ("test:19", ("test", 19)), ("stratified:77", ("stratified", 77)),
+     ("public", ("public", 0))],
+)  # fmt: skip
+def test_names_of_splits(text, expected):
+    assert parse_split(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "val", "val:", "val:20", "test:-1", "test:1.0", "Val:0", " val:0", "val:0\n", "public:1",
+     "val:00", "val:٣", "stratified:99999999999", "random:0"],
+)  # fmt: skip
+def test_other_names_are_refused(text):
+    with pytest.raises(InputError, match="not one that exists.*write val:0|Write val:0"):
+        parse_split(text)
+
+
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        (([0, 1], [1, 2], [3]), r"train_nodes and stop_nodes share 1 nodes; got \[1\]"),
+        (([0], [1], [0, 2]), r"train_nodes and score_nodes share"),
+        ((range(9), [9], [10]), None),
+        (([0], range(1, 9), range(2, 30)), r"share 7 nodes; got \[2, 3, 4, 5, 6\]"),
+        (([0, 0], [1], [2]), r"train_nodes has nodes twice; got \[0\]"),
+        (([0], [], [2]), "stop_nodes must be a list of positions"),
+        (([0], [1.0], [2]), "stop_nodes must be a list of positions"),
+        (([0], [True, False], [2]), "stop_nodes must be a list of positions"),
+        (([0], [[1]], [2]), "stop_nodes must be a list of positions"),
+        (([0], [1], [-2]), r"score_nodes has negative positions; got \[-2\]"),
+    ],
+)
+def test_a_split_never_overlaps(sets, message):
+    sets = [np.array(nodes) for nodes in sets]
+    if message is None:
+        assert Split("mine", *sets).name == "mine"
+        return
+    with pytest.raises(InputError, match=message):
+        Split("mine", *sets)
+
+
+def test_a_split_stays_as_it_is():
+    given_nodes = np.array([0, 1])
+    split = Split("mine", given_nodes, np.array([2]), np.array([3], dtype=np.uint8))
+    given_nodes[0] = 3
+    assert split.train_nodes.tolist() == [0, 1]
+    assert split.score_nodes.dtype == np.int64
+    with pytest.raises(ValueError, match="read-only"):
+        split.train_nodes[0] = 3
+    with pytest.raises(InputError, match=r"leaves the graph of 3 nodes; got \[3\]"):
+        split.check_range(3)
+    other = Split("mine", np.array([1, 0]), np.array([2]), np.array([3]))
+    assert other.digest != split.digest
+
+
+def test_make_split_takes_each_kind():
+    graph = planted_partition(2000, 4, 3, seed=0)
+    assert make_split(graph, "val:2").digest == gasteiger_split(graph.labels, "val", 2).digest
+    assert make_split(graph, "test:2", n_known=900).score_nodes.size == 1100
+    assert make_split(graph, "stratified:5").digest == stratified_split(graph.labels, 5).digest
+    fewer = make_split(graph, "val:2", train_per_class=3, n_stop=50)
+    assert (len(fewer.train_nodes), len(fewer.stop_nodes)) == (12, 50)
+
+
+def test_public_split_is_read_from_the_file_that_carries_it(tmp_path):
+    graph = planted_partition(60, 3, 4, seed=0)
+    stored = stratified_split(graph.labels, 0)
+    path = tmp_path / "mine.npz"
+    write_converted(path, graph.adjacency, graph.features, graph.labels, stored)
+    assert public_split(path).digest == stored.digest
+    assert make_split(graph, "public", source=path).digest == stored.digest
+    with pytest.raises(InputError, match="for all of its 60 nodes; got 50"):
+        make_split(planted_partition(50, 3, 4, seed=0), "public", source=path)
+
+
+def test_public_split_of_another_graph_is_explained(tmp_path):
+    graph = planted_partition(60, 3, 4, seed=0)
+    with pytest.raises(InputError, match=r"Planetoid's own files.*packaged Cora"):
+        make_split(graph, "public")
+    path = tmp_path / "mine.npz"
+    np.savez(path, labels=graph.labels)
+    with pytest.raises(InputError, match="carries no public split"):
+        make_split(graph, "public", source=path)
+
+
+def test_public_split_with_unlabeled_nodes_is_refused(tmp_path):
+    graph = planted_partition(60, 3, 4, seed=0)
+    stored = stratified_split(graph.labels, 0)
+    labels = graph.labels.copy()
+    labels[stored.score_nodes[0]] = -1
+    path = tmp_path / "mine.npz"
+    write_converted(path, graph.adjacency, graph.features, labels, stored)
+    from dataclasses import replace
+
+    with pytest.raises(InputError, match="nodes without a label"):
+        make_split(replace(graph, labels=labels), "public", source=path)
