@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -19,6 +17,7 @@ from adagcn.formats import foreign
 from adagcn.formats.adjacency import Directed, Duplicates, EdgeRules, SelfLoops
 from adagcn.formats.assembly import Parts, parts_from_edges, parts_from_matrix
 from adagcn.formats.edges import read_edges
+from adagcn.formats.frozen import content_digest, read_only
 from adagcn.formats.graph_file import read_graph, write_graph
 from adagcn.formats.node_ids import NodeIndex, as_ids
 from adagcn.formats.nodes import NodeSource
@@ -68,7 +67,7 @@ class Graph:
     def __post_init__(self) -> None:
         """Make the arrays read-only views, leaving the arrays that were given as they are."""
         for name in ("adjacency", "features", "node_ids", "labels", "classes"):
-            object.__setattr__(self, name, _read_only(getattr(self, name)))
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property
     def n_nodes(self) -> int:
@@ -105,12 +104,12 @@ class Graph:
     @cached_property
     def input_digest(self) -> str:
         """SHA-256 of all that a prediction depends on: adjacency, features and node ids."""
-        return _digest([*_parts(self.adjacency), *_parts(self.features), self.node_ids])
+        return content_digest([self.adjacency, self.features, self.node_ids])
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the whole content, labels included; results are keyed by it."""
-        return _digest([np.array(self.input_digest), self.labels, self.classes])
+        return content_digest([self.input_digest, self.labels, self.classes])
 
     def __repr__(self) -> str:
         """Return the graph in one line."""
@@ -175,7 +174,7 @@ class Graph:
             raise InputError("AGC-I198", problem, got=nodes, fix="use graph.positions(ids)")
         return replace(
             self,
-            adjacency=_sorted(self.adjacency[nodes][:, nodes]),
+            adjacency=self.adjacency[nodes][:, nodes],
             features=self.features[nodes],
             node_ids=as_ids(self.node_ids[nodes], "node_ids"),
             labels=self.labels[nodes],
@@ -279,14 +278,191 @@ class Graph:
         """
         rules = EdgeRules(directed, self_loops, duplicates)
         nodes = NodeSource(features, labels, node_ids, id_column, label_column)
-        options = {"source": source, "target": target, "weight": weight, "header": header}
+        columns = {"source": source, "target": target, "header": header}
         if sparse.issparse(edges):
-            _refuse({**options, "duplicates": None if duplicates == "max" else duplicates})
+            merging = None if duplicates == "max" else duplicates
+            _refuse(edges, {**columns, "weight": weight, "duplicates": merging})
             return cls._assembled(parts_from_matrix(edges, nodes, rules), name)
         if foreign.is_networkx(edges):
-            _refuse({**options, "weight": None})
-            return cls._assembled(_networkx_parts(edges, nodes, rules, None, weight), name)
-        if foreign.is_pyg(edges):
-            _refuse({**options, "features": features, "labels": labels, "node_ids": node_ids})
-            return cls._assembled(_pyg_parts(edges, rules), name)
-        return cls._assembled(parts_from_edges(read_edges(edges, **options), nodes, rules), name)
+            _refuse(edges, {**columns, "node_ids": node_ids})
+            nodes = replace(nodes, node_ids=list(edges.nodes))
+            edge_list = foreign.networkx_edges(edges, weight or "weight")
+        elif foreign.is_pyg(edges):
+            _refuse(edges, {**columns, "weight": weight})
+            edge_list, nodes = foreign.pyg_edges(edges), foreign.pyg_nodes(edges, nodes)
+        else:
+            edge_list = read_edges(
+                edges, source=source, target=target, weight=weight, header=header
+            )
+        return cls._assembled(parts_from_edges(edge_list, nodes, rules), name)
+
+    @classmethod
+    def from_scipy(  # noqa: PLR0913
+        cls,
+        adjacency: Any,
+        features: Any = None,
+        labels: Any = None,
+        node_ids: Any = None,
+        *,
+        weighted: bool = True,
+        directed: Directed = "ignore",
+        self_loops: SelfLoops = "keep",
+        name: str | None = None,
+    ) -> Graph:
+        """Build a graph from its adjacency matrix; entry (i, j) is an edge from node i to node j.
+
+        Parameters
+        ----------
+        adjacency : scipy sparse matrix or array, or ndarray, of shape (n_nodes, n_nodes)
+            The edge weights; in any sparse format, where entries stored twice add up.
+        features, labels, node_ids
+            As in :meth:`from_edges`, in the order of the rows; ids are 0 to n − 1 by default.
+        weighted : bool
+            Whether the values are weights; otherwise every edge weighs 1.
+        directed, self_loops, name
+            As in :meth:`from_edges`; an asymmetric matrix is made symmetric by default.
+
+        Returns
+        -------
+        Graph
+            The graph; errors and notices are those of :meth:`from_edges`.
+        """
+        rules = EdgeRules(directed, self_loops, weighted=weighted)
+        nodes = NodeSource(features, labels, node_ids)
+        return cls._assembled(parts_from_matrix(adjacency, nodes, rules), name)
+
+    @classmethod
+    def from_networkx(  # noqa: PLR0913
+        cls,
+        graph: Any,
+        *,
+        features: Any = None,
+        label: str | None = None,
+        weight: str | None = "weight",
+        directed: Directed = "ignore",
+        self_loops: SelfLoops = "keep",
+        duplicates: Duplicates = "max",
+        name: str | None = None,
+    ) -> Graph:
+        """Build a graph from one of networkx, its nodes in the order of ``graph.nodes``.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            Its nodes are integers or strings.
+        features : str, list of str, array or sparse matrix, optional
+            Node attributes that hold numbers or vectors, or one row per node.
+        label : str, optional
+            The node attribute that holds the label; nodes without it are unlabeled.
+        weight : str or None
+            The edge attribute that holds the weight, 1 where it is missing; ``None`` for 1
+            everywhere.
+        directed, self_loops, duplicates, name
+            As in :meth:`from_edges`; parallel edges are duplicates.
+
+        Returns
+        -------
+        Graph
+            The graph; errors and notices are those of :meth:`from_edges`.
+        """
+        names = [features] if isinstance(features, str) else features
+        if isinstance(names, list) and all(isinstance(item, str) for item in names):
+            features = foreign.networkx_features(graph, names)
+        labels = None if label is None else foreign.networkx_labels(graph, label)
+        nodes = NodeSource(features, labels, list(graph.nodes))
+        rules = EdgeRules(directed, self_loops, duplicates)
+        edges = foreign.networkx_edges(graph, weight)
+        return cls._assembled(parts_from_edges(edges, nodes, rules), name)
+
+    @classmethod
+    def from_pyg(
+        cls,
+        data: Any,
+        *,
+        directed: Directed = "ignore",
+        self_loops: SelfLoops = "keep",
+        duplicates: Duplicates = "max",
+        name: str | None = None,
+    ) -> Graph:
+        """Build a graph from a ``Data`` object of PyTorch Geometric; ids are 0 to n − 1.
+
+        Parameters
+        ----------
+        data : torch_geometric.data.Data
+            Its ``edge_index``, ``x``, ``y`` and, as weights, ``edge_weight`` or an ``edge_attr``
+            of one column are used.
+        directed, self_loops, duplicates, name
+            As in :meth:`from_edges`; one-way edges are made two-way by default.
+
+        Returns
+        -------
+        Graph
+            The graph; errors and notices are those of :meth:`from_edges`.
+        """
+        rules = EdgeRules(directed, self_loops, duplicates)
+        nodes = foreign.pyg_nodes(data, NodeSource())
+        return cls._assembled(parts_from_edges(foreign.pyg_edges(data), nodes, rules), name)
+
+    @classmethod
+    def from_npz(cls, path: str | os.PathLike[str], name: str | None = None) -> Graph:
+        """Read a graph from an ``.npz`` file, as it is: nothing is cleaned, arcs stay one-way.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file of :meth:`to_npz` or of the PPNP layout (``adj_matrix.*``, ``attr_matrix.*``,
+            ``labels``, ``class_names``). Object arrays in it are never unpickled.
+        name : str, optional
+            A name for messages.
+
+        Returns
+        -------
+        Graph
+            The graph.
+
+        Raises
+        ------
+        InputError
+            If there is no such file.
+        FormatError
+            If it is damaged or does not hold a graph.
+        """
+        parts, norm = read_graph(path)
+        return replace(cls._assembled(parts, name), feature_norm=norm)
+
+    def to_npz(self, path: str | os.PathLike[str]) -> None:
+        """Write the graph to an ``.npz`` file that :meth:`from_npz` reads back to the same digest.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; it appears whole or not at all.
+        """
+        parts = Parts(self.adjacency, self.features, self.node_ids, self.labels, self.classes)
+        write_graph(path, parts, self.feature_norm)
+
+    @classmethod
+    def _assembled(cls, parts: Parts, name: str | None) -> Graph:
+        """Return the graph of checked parts, and tell once what nobody asked for."""
+        graph = cls(
+            parts.adjacency,
+            parts.features,
+            parts.node_ids,
+            parts.labels,
+            parts.classes,
+            name=name,
+            changes=tuple(parts.changes.phrases),
+        )
+        if parts.changes.surprises:
+            which = f"graph {name!r}" if name else "graph"
+            message = f"while reading the {which}: {'; '.join(parts.changes.surprises)}"
+            warnings.warn(message, GraphNotice, stacklevel=3)
+        return graph
+
+
+def _refuse(edges: Any, options: dict[str, Any]) -> None:
+    """Refuse options that mean nothing for this kind of graph."""
+    for option, value in options.items():
+        if value is not None:
+            problem = f"{option} does not go with edges given as {type(edges).__name__}"
+            raise InputError("AGC-I199", problem, got=value, fix=f"leave {option} out")

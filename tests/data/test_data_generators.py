@@ -61,5 +61,5 @@ def test_one_class_and_no_edges_work():
      ((5, 2, 1), {"mean_degree": 5})],
 )  # fmt: skip
 def test_impossible_sizes_are_refused(sizes, options):
-    with pytest.raises(InputError, match="at least|must be between"):
+    with pytest.raises(InputError, match=r"at least|must be between"):
         planted_partition(*sizes, seed=0, **options)

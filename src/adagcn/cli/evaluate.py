@@ -1,10 +1,123 @@
-"""``adagcn evaluate``."""
+"""``adagcn evaluate``: how good a kept model is on the labels of a graph."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adagcn.cli.graph_options import GraphOptions, graph_facts
 from adagcn.cli.options import Common, with_option_groups
+from adagcn.cli.output import facts_table, note, percent, print_json, rows_table, screen
+from adagcn.cli.predict import ModelFile
+from adagcn.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from adagcn.graph import Graph
 
 
 @with_option_groups
-def evaluate(common: Common) -> None:
-    """To be written."""
+def evaluate(
+    model: ModelFile,
+    source: GraphOptions,
+    common: Common,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            "--split",
+            help="The split of the fit, whose scored nodes are used; none scores every label.",
+            show_default="val:0; stratified:0 for your own graph",
+        ),
+    ] = None,
+) -> None:
+    """Measure a model that was kept: accuracy, F1, log-loss, and what it mistakes for what."""
+    from adagcn.cli.scores import score_predictions
+    from adagcn.cli.training_run import ids_and_labels, use_threads
+    from adagcn.estimators.registry import load_model
+
+    use_threads(common.threads)
+    graph = source.read()
+    fitted = load_model(model, graph=graph)
+    name = split or source.default_split()
+    scored = graph.labeled_nodes if name == "none" else source.split(graph, name).score_nodes
+    _check_labels(graph, scored, fitted.classes_)
+    if name == "none":
+        note("every label is scored, also those that the model was trained on")
+    ids, labels = ids_and_labels(graph, scored)
+    facts = {
+        **score_predictions(labels, fitted.predict_proba(ids), fitted.classes_),
+        "nodes": len(ids),
+        "split": name,
+        "model": fitted.model_key,
+        "model_digest": fitted.model_digest_,
+        "preset": fitted.params_["preset"],
+        "dataset": graph.name,
+        "graph": graph_facts(graph),
+        "seed": common.seed,
+        "threads": common.threads,
+    }
+    if common.as_json:
+        print_json(facts)
+    else:
+        _show(facts, graph)
+
+
+def _check_labels(graph: Graph, scored: NDArray[np.integer[Any]], classes: NDArray[Any]) -> None:
+    if len(scored) == 0:
+        raise InputError(
+            "AGC-I812",
+            "the graph has no labels to compare with",
+            got=repr(graph),
+            fix="give --labels",
+        )
+    text = [values.dtype.kind == "U" for values in (graph.classes, classes)]
+    if text[0] != text[1]:
+        raise InputError(
+            "AGC-I813",
+            f"the graph's labels are {'text' if text[0] else 'numbers'}, the model's are not",
+            got=f"{graph.classes[:3].tolist()} beside {classes[:3].tolist()}",
+            fix="use labels as they were in the fit",
+        )
+
+
+def _show(facts: dict[str, Any], graph: Graph) -> None:
+    console = screen()
+    log_loss = facts["log_loss"]
+    console.print(
+        facts_table(
+            [
+                ("graph", repr(graph)),
+                ("model", f"{facts['model']}, preset {facts['preset']}"),
+                ("split", f"{facts['split']}: {facts['nodes']:,} nodes"),
+                ("accuracy", percent(facts["accuracy"])),
+                ("macro F1", percent(facts["macro_f1"])),
+                (
+                    "log-loss",
+                    "infinite (labels never seen)" if log_loss is None else f"{log_loss:.4f}",
+                ),
+            ]
+        )
+    )
+    rows = [
+        [
+            str(each["label"]),
+            f"{each['nodes']:,}",
+            *(percent(each[n]) for n in ("precision", "recall", "f1")),
+        ]
+        for each in facts["per_class"]
+    ]
+    console.print(
+        rows_table(["label", "nodes", "precision", "recall", "F1"], rows, width=console.width)
+    )
+    console.print(_confusion_table(facts["confusion"], console.width))
+
+
+def _confusion_table(confusion: dict[str, Any], width: int) -> Any:
+    """Return true labels by predicted ones; columns are numbered, since names may be long."""
+    names = [f"{number} {label}" for number, label in enumerate(confusion["labels"])]
+    header = ["true label, predicted as", *map(str, range(len(names)))]
+    rows = [[name, *map(str, row)] for name, row in zip(names, confusion["matrix"], strict=True)]
+    return rows_table(header, rows, width=width)

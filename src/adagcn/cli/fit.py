@@ -1,10 +1,134 @@
-"""``adagcn fit``."""
+"""``adagcn fit``: train a model and keep it."""
 
 from __future__ import annotations
 
-from adagcn.cli.options import Common, with_option_groups
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adagcn.cli.graph_options import GraphOptions, graph_facts
+from adagcn.cli.options import Common, Force, with_option_groups
+from adagcn.cli.output import (
+    check_out,
+    facts_table,
+    percent,
+    print_json,
+    rows_table,
+    screen,
+)
+from adagcn.cli.settings import parse_settings
+
+if TYPE_CHECKING:
+    from adagcn.estimators.hop_classifier import HopBoostingClassifier
+    from adagcn.graph import Graph
+
+# Without a split there are no stopping nodes; this share of the labels stands in for them.
+_STOPPING_SHARE = 0.2
+# What other options say, or what does not fit on a command line.
+_NOT_SET = {"graph", "preset", "learner", "warm_start", "random_state"}
 
 
 @with_option_groups
-def fit(common: Common) -> None:
-    """To be written."""
+def fit(
+    source: GraphOptions,
+    common: Common,
+    model: Annotated[str, typer.Option("--model", help="adagcn or adasgc.")] = "adagcn",
+    split: Annotated[
+        str | None,
+        typer.Option(
+            "--split",
+            help="val:0 to val:19, stratified:SEED, public, or none (train on every label); "
+            "test:0 to test:19 are for final tables only.",
+            show_default="val:0; stratified:0 for your own graph",
+        ),
+    ] = None,
+    preset: Annotated[
+        str, typer.Option("--preset", help="tuned, boosted, unweighted, paper or released.")
+    ] = "tuned",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A hyper-parameter; repeat for more."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where to keep the model.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Train a model on a data set, an .npz file or your own tables.
+
+    The scored nodes of the split are never trained on; the accuracy is theirs.
+    """
+    check_out(out, force=force)
+
+    from adagcn.cli.training_run import run_training, use_threads
+    from adagcn.estimators.registry import model_class
+
+    family = model_class(model)
+    name = split or source.default_split()
+    given = _settings(family, settings or [], name)
+    use_threads(common.threads)
+    graph = source.read()
+    chosen = None if name == "none" else source.split(graph, name)
+    estimator = family(graph, preset=preset, random_state=common.seed, **given)
+    run = run_training(estimator, graph, chosen)
+    if out is not None:
+        run.model.save(out)
+    facts = {
+        **run.facts(),
+        "dataset": graph.name,
+        "graph": graph_facts(graph),
+        "seed": common.seed,
+        "threads": common.threads,
+        "out": out,
+    }
+    if common.as_json:
+        print_json(facts)
+    else:
+        _show(facts, graph, source)
+
+
+def _settings(family: type[HopBoostingClassifier], pairs: list[str], split: str) -> dict[str, Any]:
+    given = parse_settings(pairs, set(family().get_params(deep=False)) - _NOT_SET)
+    if split == "none":
+        given.setdefault("validation_fraction", _STOPPING_SHARE)
+    return given
+
+
+def _show(facts: dict[str, Any], graph: Graph, source: GraphOptions) -> None:
+    console = screen()
+    accuracy, stop_accuracy = facts["accuracy"], facts["stop_accuracy"]
+    console.print(
+        facts_table(
+            [
+                ("graph", repr(graph)),
+                ("model", f"{facts['model']}, preset {facts['preset']}, seed {facts['seed']}"),
+                ("split", facts["split"]),
+                ("accuracy", "not measured (no split)" if accuracy is None else percent(accuracy)),
+                ("on stop nodes", "none" if stop_accuracy is None else percent(stop_accuracy)),
+                ("training", f"{facts['n_layers']} layers, {facts['epochs']} epochs"),
+                ("time", f"{facts['seconds']:.1f} s, threads: {facts['threads']}"),
+                ("digest", facts["model_digest"][:16]),
+                ("model file", str(facts["out"] or "not kept (add --out model.adagcn)")),
+            ]
+        )
+    )
+    console.print(_layers_table(facts, console.width))
+    if facts["out"] is not None:
+        console.print(f"Next: adagcn predict {facts['out']} {source.words()}", soft_wrap=True)
+
+
+def _layers_table(facts: dict[str, Any], width: int) -> Any:
+    by_depth = facts["accuracy_by_depth"] or [None] * facts["n_layers"]
+    rows = [
+        [
+            str(hop),
+            "-" if epochs is None else str(epochs),
+            f"{100 * share:.0f} %",
+            "-" if accuracy is None else percent(accuracy),
+        ]
+        for hop, (epochs, share, accuracy) in enumerate(
+            zip(facts["epochs_by_layer"], facts["effective_sample_size"], by_depth, strict=True)
+        )
+    ]
+    return rows_table(["hop", "epochs", "effective sample", "accuracy so far"], rows, width=width)

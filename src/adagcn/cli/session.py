@@ -52,7 +52,12 @@ def run_guarded(argv: Sequence[str]) -> int:
     _survive_odd_encodings()
     with _ending_signals(), _warnings_as_notes(session):
         try:
-            code = app(args=list(argv) or ["--help"], standalone_mode=False, obj=session)
+            code = app(
+                args=list(argv) or ["--help"],
+                standalone_mode=False,
+                prog_name="adagcn",
+                obj=session,
+            )
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
         except BrokenPipeError:

@@ -89,18 +89,40 @@ def run_training(model: HopBoostingClassifier, graph: Graph, split: Split | None
         raise InputError(
             "AGC-I809", "the graph has no labels to train on", got=repr(graph), fix="give --labels"
         )
-    stopping = {} if split is None else dict(zip(("X_val", "y_val"), _ids_and_labels(graph, split.stop_nodes), strict=True))
-    n_layers = model.n_layers
-    with _layers_bar(n_layers if isinstance(n_layers, int) else None):
+    X_val, y_val = (None, None) if split is None else ids_and_labels(graph, split.stop_nodes)
+    with _layers_bar(_planned_layers(model)):
         start = time.perf_counter()
-        model.fit(*_ids_and_labels(graph, train_nodes), **stopping)
+        model.fit(*ids_and_labels(graph, train_nodes), X_val=X_val, y_val=y_val)
         seconds = time.perf_counter() - start
-    scored = [] if split is None else list(model.staged_score(*_ids_and_labels(graph, split.score_nodes)))
-    return TrainingRun(model, "none" if split is None else split.name, seconds, scored)
+    if split is None:
+        return TrainingRun(model, "none", seconds, [])
+    by_depth = list(model.staged_score(*ids_and_labels(graph, split.score_nodes)))
+    return TrainingRun(model, split.name, seconds, by_depth)
 
 
-def _ids_and_labels(graph: Graph, nodes: NDArray[np.integer[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+def use_threads(n_threads: int) -> None:
+    """Let the networks compute with this many threads."""
+    import torch
+
+    torch.set_num_threads(n_threads)
+
+
+def ids_and_labels(
+    graph: Graph, nodes: NDArray[np.integer[Any]]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the user's ids and the label values of labeled nodes at these positions."""
     return graph.node_ids[nodes], graph.classes[graph.labels[nodes]]
+
+
+def _planned_layers(model: HopBoostingClassifier) -> int | None:
+    """Return how many layers there will be, None if the fit finds out by itself."""
+    from adagcn.estimators.presets import resolve
+    from adagcn.estimators.settings import Settings
+
+    params = model.get_params(deep=False)
+    given = {name: value for name, value in params.items() if name in Settings.model_fields}
+    n_layers = resolve(model.preset, model.graph.name if model.graph else None, given).n_layers
+    return None if n_layers == "auto" else n_layers
 
 
 @contextmanager

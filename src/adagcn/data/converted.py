@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,39 @@ def write_converted(
     arrays |= {"labels": labels, **dict(zip(STORED_SPLIT, nodes, strict=True))}
     write_npz(out, arrays)
     return Path(out)
+
+
+def checked_csr(parts: Mapping[str, Any], shape: Iterable[Any]) -> sparse.csr_array:
+    """Return the CSR matrix of raw arrays from outside.
+
+    Parameters
+    ----------
+    parts : mapping
+        The arrays ``data``, ``indices`` and ``indptr``.
+    shape : iterable of int
+        Rows and columns.
+
+    Returns
+    -------
+    csr_array
+        With sorted columns, duplicates summed.
+
+    Raises
+    ------
+    ValueError
+        If the arrays contradict each other.
+    """
+    data, indices, indptr = (np.asarray(parts[key]) for key in ("data", "indices", "indptr"))
+    # SciPy's own check passes over a last pointer below zero and crashes on it later.
+    if indptr.dtype.kind not in "iu" or indptr.size == 0 or not 0 <= indptr[-1] <= len(data):
+        raise ValueError("row pointers that leave the data")
+    rows, columns = (int(size) for size in shape)
+    matrix = sparse.csr_array((data, indices, indptr), shape=(rows, columns))
+    matrix.check_format(full_check=True)
+    if (np.diff(indptr) < 0).any():
+        raise ValueError("row pointers that go back")
+    matrix.sum_duplicates()
+    return matrix
 
 
 def _matrix_arrays(key: str, matrix: NDArray[Any] | sparse.csr_array) -> dict[str, NDArray[Any]]:

@@ -163,18 +163,37 @@ def _download(url: str, draft: Path, policy: FetchPolicy) -> None:
 def _transfer(url: str, handle: BinaryIO, policy: FetchPolicy) -> None:
     """Copy the answer to ``handle`` through pooch, whose requests verify TLS certificates."""
     import pooch
-    from requests.exceptions import InvalidSchema
+    from requests import Response
+    from requests.exceptions import InvalidSchema, RequestException
 
-    # Compressed transfer would let a short answer unfold; the files are compressed already.
+    answers: list[Response] = []
     downloader = pooch.HTTPDownloader(
-        timeout=policy.timeout, headers={"Accept-Encoding": "identity"}, chunk_size=2**16
+        chunk_size=2**16,
+        timeout=policy.timeout,
+        # The files are compressed already; a compressed answer could unfold.
+        headers={"Accept-Encoding": "identity"},
+        hooks={"response": lambda answer, **_: answers.append(answer)},
     )
     try:
         downloader(url, _Capped(handle, url, policy), None)
     except InvalidSchema as error:
         raise UnsafeFileError(
-            "AGC-U263", f"{url} leads to an address that is not on the web", got=str(error)
+            "AGC-U263",
+            f"{url} leads to an address that is not on the web",
+            got=str(error),
+            fix="do not use this address",
         ) from error
+    except (RequestException, AdaGCNError):
+        raise
+    except ValueError as error:
+        raise ResourceError(
+            "AGC-R266",
+            f"{url} answers with nonsense ({error})",
+            fix="try again later, or put the file in place by hand",
+        ) from error
+    finally:
+        for answer in answers:  # pooch leaves the connection open when a transfer fails
+            answer.close()
     handle.flush()
     os.fsync(handle.fileno())
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from adagcn.data.converted import write_converted
+from adagcn.data.converted import checked_csr, write_converted
 from adagcn.data.digests import check_digest
 from adagcn.data.nodesets import Split
 from adagcn.errors import AdaGCNError, FormatError, InputError, UnsafeFileError
@@ -127,11 +127,7 @@ class _SparseState:
     """Takes the attributes of a pickled sparse matrix and does nothing with them."""
 
     def matrix(self) -> sparse.csr_array:
-        state = vars(self)
-        shape = tuple(int(size) for size in state["_shape"])
-        matrix = sparse.csr_array((state["data"], state["indices"], state["indptr"]), shape=shape)
-        matrix.check_format(full_check=True)
-        return matrix
+        return checked_csr(vars(self), vars(self)["_shape"])
 
 
 def _empty_array(*_: object) -> NDArray[Any]:
@@ -174,6 +170,7 @@ def _unpickle(path: Path) -> Any:
         _check_memo(content)
         unpickler = _DataUnpickler(io.BytesIO(content), fix_imports=False, encoding="latin1")
         value = unpickler.load()
+        return value.matrix() if isinstance(value, _SparseState) else value
     except AdaGCNError:
         raise
     except Exception as error:
@@ -183,7 +180,6 @@ def _unpickle(path: Path) -> Any:
             f"the file {str(path)!r} is not a readable Planetoid file ({type(error).__name__})",
             fix="get the file again, it may be cut short or damaged",
         ) from error
-    return value.matrix() if isinstance(value, _SparseState) else value
 
 
 def _check_memo(content: bytes) -> None:
@@ -212,10 +208,12 @@ def _check_file(path: Path, digests: Mapping[str, str] | None) -> None:
 
 def _put_together(parts: Mapping[str, Any], test_nodes: NDArray[np.int64]) -> PlanetoidFiles:
     known, tested = parts["allx"], parts["tx"]
-    n_nodes = max(len(parts["graph"]), int(test_nodes.max()) + 1)
+    n_nodes = len(parts["graph"])
     places = np.concatenate([np.arange(known.shape[0]), test_nodes])
-    if len(np.unique(places)) != known.shape[0] + tested.shape[0] or test_nodes.min() < 0:
+    if len(np.unique(places)) != known.shape[0] + tested.shape[0]:
         raise ValueError("test.index names a node twice, or not one node per row of tx")
+    if places.min() < 0 or places.max() >= n_nodes:
+        raise ValueError(f"test.index or allx goes beyond the {n_nodes} nodes that graph lists")
     rows = sparse.coo_array(sparse.vstack([known, tested]))
     features = sparse.csr_array(
         (rows.data, (places[rows.row], rows.col)), shape=(n_nodes, rows.shape[1])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from adagcn.data.converted import write_converted
+from adagcn.data.converted import checked_csr, write_converted
 from adagcn.data.nodesets import Split
 from adagcn.errors import AdaGCNError, FormatError, InputError
 from adagcn.formats.npz import read_npz
@@ -78,12 +78,9 @@ def convert_reddit(folder: str | os.PathLike[str], out: str | os.PathLike[str]) 
 def _read_adjacency(path: Path) -> sparse.csr_array:
     # SciPy also stores the format's name as bytes; only these arrays are needed.
     held = read_npz(path, required=_CSR_KEYS, keys=_CSR_KEYS)
-    shape = tuple(int(size) for size in held["shape"])
-    matrix = sparse.csr_array((held["data"], held["indices"], held["indptr"]), shape=shape)
-    matrix.check_format(full_check=True)
-    if shape[0] != shape[1]:
-        raise ValueError(f"an adjacency of shape {shape}")
-    matrix.sum_duplicates()
+    matrix = checked_csr(held, held["shape"])
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"an adjacency of shape {matrix.shape}")
     return matrix
 
 

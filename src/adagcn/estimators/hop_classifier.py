@@ -104,7 +104,7 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
             for name, value in self.get_params(deep=False).items()
             if name not in self._not_settings
         }
-        return resolve(self.preset, None if self.graph is None else self.graph.name, given)
+        return resolve(self.preset, self.graph, given)
 
     def _fit_hop(self, problem: FitProblem, settings: Settings, seed: int) -> FitHop:
         """Return what fits one hop."""
@@ -158,7 +158,8 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         self, layers: list[BoostedLayer], problem: FitProblem, settings: Settings, seed: int
     ) -> None:
         self.classes_ = problem.classes
-        self.n_features_in_ = problem.features.shape[1]
+        if self.graph is not None:  # validate_data has set it for a plain matrix
+            self.n_features_in_ = self.graph.n_features
         self.params_ = {"preset": self.preset, **settings.model_dump(exclude_unset=True)}
         self.seed_ = seed
         self.layers_ = tuple(layers)

@@ -32,7 +32,7 @@ from safetensors import SafetensorError
 from adagcn.boosting.hop_boosting import BoostedLayer
 from adagcn.errors import FormatError, InputError, IntegrityError, OtherGraphWarning
 from adagcn.estimators.settings import Settings
-from adagcn.formats.atomic import atomic_file as write_atomic
+from adagcn.formats.atomic import write_bytes
 from adagcn.graph import Graph
 from adagcn.training.hop_fitter import FittedNetwork
 from adagcn.training.loop import TrainingRecord
@@ -107,7 +107,7 @@ class ModelFile:
 
 def save_model(estimator: Any, path: str | Path) -> None:
     """Write a fitted estimator to ``path``; the file appears whole or not at all."""
-    write_atomic(Path(path), _to_bytes(_content(estimator)))
+    write_bytes(path, _to_bytes(_content(estimator)))
 
 
 def model_digest(estimator: Any) -> str:
@@ -274,7 +274,7 @@ def _constructor(estimator: Any) -> dict[str, Any]:
     return {
         name: value.item() if isinstance(value, np.generic) else value
         for name, value in given.items()
-        if isinstance(value, simple | np.generic)
+        if isinstance(value, (*simple, np.generic))
     }
 
 
@@ -358,9 +358,10 @@ def _layer(
         return tensors[name]
 
     dtype = torch.from_numpy(tensor("output")).dtype
+    bias_column = 0 if estimator.on_graph_ else 1
     network = estimator.make_network(
         settings,
-        estimator.n_features_in_,
+        estimator.n_features_in_ + bias_column,
         len(estimator.classes_),
         torch.Generator().manual_seed(0),
         dtype,

@@ -14,6 +14,7 @@ from typing import Any
 
 from adagcn.errors import InputError, PresetNotice
 from adagcn.estimators.settings import Settings, checked
+from adagcn.graph import Graph
 
 # Algorithm 1 and section 4 of the paper, literally. Where the paper says "dropout" without a place,
 # it is on both layers, as in the network that it adapts; the paper's rates are per data set, below.
@@ -99,6 +100,9 @@ _TUNED: Mapping[str, Any] = MappingProxyType(
     }
 )
 
+# Without a graph every hop is the same matrix, and deeper is only longer.
+_TUNED_WITHOUT_GRAPH: Mapping[str, Any] = MappingProxyType({"n_layers": 3, "teleport": 0.0})
+
 # How ``tuned`` departs from Algorithm 1 and the paper's settings, and why.
 DEVIATIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -115,15 +119,15 @@ DEVIATIONS: Mapping[str, str] = MappingProxyType(
 PRESETS: tuple[str, ...] = ("tuned", "boosted", "unweighted", "paper", "released")
 
 
-def resolve(preset: str, graph_name: str | None, given: Mapping[str, Any]) -> Settings:
+def resolve(preset: str, graph: Graph | None, given: Mapping[str, Any]) -> Settings:
     """Return the settings of a preset for a graph, with explicit values on top.
 
     Parameters
     ----------
     preset : str
         One of :data:`PRESETS`.
-    graph_name : str or None
-        The graph's name; picks the paper's row.
+    graph : Graph or None
+        Its name picks the paper's row.
     given : mapping
         Every setting that the model has, with the user's value; ``None`` means the preset's.
     """
@@ -135,19 +139,20 @@ def resolve(preset: str, graph_name: str | None, given: Mapping[str, Any]) -> Se
             got=preset,
             fix=f"did you mean {near[0]!r}?" if near else "'tuned' is the default",
         )
-    values = _preset_values(preset, graph_name)
+    values = _preset_values(preset, graph)
     return checked(
         {name: values[name] if value is None else value for name, value in given.items()}
     )
 
 
-def _preset_values(preset: str, graph_name: str | None) -> dict[str, Any]:
+def _preset_values(preset: str, graph: Graph | None) -> dict[str, Any]:
     if preset in ("paper", "released"):
-        row = {**_PAPER, **_paper_row(preset, graph_name)}
+        row = {**_PAPER, **_paper_row(preset, None if graph is None else graph.name)}
         return {**row, **_RELEASED} if preset == "released" else row
     rate = {"boosted": 0.2, "unweighted": 0.0}.get(preset)
     change = {} if rate is None else {"reweight_rate": rate}
-    return {**_PAPER, **_TUNED, **change}
+    shape = _TUNED_WITHOUT_GRAPH if graph is None else {}
+    return {**_PAPER, **_TUNED, **change, **shape}
 
 
 def _paper_row(preset: str, graph_name: str | None) -> Mapping[str, Any]:
@@ -157,6 +162,6 @@ def _paper_row(preset: str, graph_name: str | None) -> Mapping[str, Any]:
         f"the paper has no settings for {graph_name or 'this graph'}: "
         f"preset {preset!r} uses those of cora_ml",
         PresetNotice,
-        stacklevel=4,
+        stacklevel=5,
     )
     return _PAPER_ROWS["cora_ml"]

@@ -1,7 +1,8 @@
 """What the user hands to ``fit`` and ``predict``, checked, as features and row positions.
 
 With a graph, X is node ids: rows of the graph's features, propagated by its adjacency. Without
-one, X is a feature matrix: its own rows, every hop the same. Behind this file the two are alike.
+one, X is a feature matrix: its own rows, every hop the same, with a
+column of ones for a bias. Behind this file the two are alike.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def rows_to_score(estimator: Any, X: ArrayLike, graph: Graph | None) -> Rows:
                 fix="fit with AdaGCNClassifier(graph) to classify nodes of a graph",
             )
         features = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return Rows(_csr_array(features), None, np.arange(features.shape[0]))
+        return Rows(_with_constant(features), None, np.arange(features.shape[0]))
     graph = estimator.graph if graph is None else graph
     if graph is None:
         raise InputError(
@@ -155,15 +156,23 @@ def _matrix_rows(
     features, labels = validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64)
     n_train = features.shape[0]
     if X_val is None:
-        return _csr_array(features), labels, np.arange(n_train), None
+        return _with_constant(features), labels, np.arange(n_train), None
     more = validate_data(estimator, X_val, reset=False, accept_sparse="csr", dtype=np.float64)
     stack = sparse.vstack if sparse.issparse(features) or sparse.issparse(more) else np.vstack
     both = stack([features, more])
-    return _csr_array(both), labels, np.arange(n_train), np.arange(n_train, both.shape[0])
+    return _with_constant(both), labels, np.arange(n_train), np.arange(n_train, both.shape[0])
 
 
-def _csr_array(features: Any) -> Features:
-    return sparse.csr_array(features) if sparse.issparse(features) else features
+def _with_constant(features: Any) -> Features:
+    """Return the matrix with a column of ones behind it.
+
+    The learners have no biases, which suits normalized features of a graph; samples of a plain
+    table may lie anywhere.
+    """
+    ones = np.ones((features.shape[0], 1))
+    if sparse.issparse(features):
+        return sparse.csr_array(sparse.hstack([features, ones], format="csr"))
+    return np.hstack([features, ones])
 
 
 def _matrix_norm(settings: Settings) -> str:

@@ -56,6 +56,8 @@ def adjacency_from_edges(
     n_nodes: int,
     rules: EdgeRules,
     changes: Changes,
+    *,
+    both_ways_expected: bool = False,
 ) -> sparse.csr_array:
     """Return the adjacency of a list of edges.
 
@@ -71,6 +73,9 @@ def adjacency_from_edges(
         What to do with edges that are not simple.
     changes : Changes
         Collects what was changed.
+    both_ways_expected : bool
+        Whether an undirected graph would list each edge in both directions, so that making one-way
+        edges two-way is a change worth telling.
 
     Returns
     -------
@@ -90,13 +95,11 @@ def adjacency_from_edges(
     counts = np.bincount(keys // n_nodes, minlength=n_nodes)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     matrix = sparse.csr_array((merged, keys % n_nodes, indptr), shape=(n_nodes, n_nodes))
-    return _finished(matrix, rules, changes, both_ways_expected=False)
+    return _finished(matrix, rules, changes, both_ways_expected)
 
 
 def adjacency_from_matrix(
-    matrix: sparse.csr_array,
-    rules: EdgeRules,
-    changes: Changes,
+    matrix: sparse.csr_array, rules: EdgeRules, changes: Changes
 ) -> sparse.csr_array:
     """Return the adjacency that a matrix stands for: entry (i, j) is an edge from i to j.
 
@@ -184,12 +187,14 @@ def _merged(
 
 
 def _finished(
-    matrix: sparse.csr_array, rules: EdgeRules, changes: Changes, *, both_ways_expected: bool
+    matrix: sparse.csr_array, rules: EdgeRules, changes: Changes, both_ways_expected: bool
 ) -> sparse.csr_array:
     """Return the adjacency after weights, self-loops and direction, in this order."""
     if not rules.weighted and (matrix.data != 1).any():
         changes.note(f"{_count(int((matrix.data != 1).sum()), 'edge weight')} set to 1")
-        matrix = sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
+        matrix = sparse.csr_array(
+            (np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape
+        )
     matrix = _loops_settled(matrix, rules.self_loops, changes)
     matrix = _direction_settled(matrix, rules.directed, changes, both_ways_expected)
     if not matrix.nnz:
@@ -221,7 +226,9 @@ def _direction_settled(
         return reverse
     one_way, unequal = _asymmetry(matrix, reverse)
     if directed == "error" and (one_way or unequal):
-        problem = f"the graph is directed, and directed='error': {_count(one_way, 'edge')} one way only"
+        problem = (
+            f"the graph is directed, and directed='error': {_count(one_way, 'edge')} one way only"
+        )
         problem += f", {_count(unequal, 'pair')} of unequal weight" if unequal else ""
         fix = "choose directed='ignore' to join both ends of every edge, 'keep' or 'reverse'"
         raise InputError("AGC-I166", problem, fix=fix)

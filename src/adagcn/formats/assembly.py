@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,11 +16,12 @@ from adagcn.formats.adjacency import (
     adjacency_from_edges,
     adjacency_from_matrix,
 )
+from adagcn.formats.columns import is_tensor, tensor_to_numpy
 from adagcn.formats.edges import EdgeList
 from adagcn.formats.labels import UNKNOWN, Encoded
 from adagcn.formats.matrices import Matrix, as_csr
 from adagcn.formats.node_ids import IdColumn, NodeIndex, as_id_column, of_one_kind, union
-from adagcn.formats.nodes import NodeSource, Nodes, read_nodes
+from adagcn.formats.nodes import Nodes, NodeSource, read_nodes
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,14 @@ def parts_from_edges(edges: EdgeList, source: NodeSource, rules: EdgeRules) -> P
     ends = _ends(index, ids["sources"]), _ends(index, ids["targets"])
     changes = Changes()
     n_nodes = len(index.node_ids)
-    adjacency = adjacency_from_edges(ends, edges.weights, n_nodes, rules, changes)
+    adjacency = adjacency_from_edges(
+        ends,
+        edges.weights,
+        n_nodes,
+        rules,
+        changes,
+        both_ways_expected=edges.both_ways_expected,
+    )
     return _completed(adjacency, index, nodes, ids, changes)
 
 
@@ -162,11 +169,11 @@ def _rows_of(ids: IdColumn, index: NodeIndex) -> NDArray[np.intp]:
 
 
 def _dense_adjacency(adjacency: Any) -> sparse.csr_array:
-    dense = np.asarray(adjacency)
+    dense = tensor_to_numpy(adjacency) if is_tensor(adjacency) else np.asarray(adjacency)
     if dense.ndim != 2 or dense.dtype.kind not in "biuf":
         problem = "adjacency must be a sparse matrix or a square array of numbers"
         raise InputError("AGC-I194", problem, got=(type(adjacency).__name__, dense.shape))
-    return sparse.csr_array(dense)
+    return sparse.csr_array(dense.astype(np.float64))  # SciPy has no matrices of float16
 
 
 def _check_length(argument: str, length: int, n_nodes: int) -> None:

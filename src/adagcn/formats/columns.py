@@ -61,7 +61,7 @@ def arrow_to_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def exact_integers(values: Iterable[Any]) -> NDArray[Any]:
-    """Return integers of any size (or their decimal text) as int64 if all fit, uint64, or objects."""
+    """Return integers, or their decimal text, as int64 if all fit, else uint64, else objects."""
     exact = [int(value) for value in values]
     for dtype in (np.int64, np.uint64):
         limits = np.iinfo(dtype)
@@ -70,10 +70,10 @@ def exact_integers(values: Iterable[Any]) -> NDArray[Any]:
     return _objects(exact)
 
 
-def are_decimals(texts: NDArray[Any]) -> bool:
-    """Return whether every text is an integer as Python would print it: ``7``, not ``007``."""
+def are_decimals(texts: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which texts are integers as Python would print them: ``7``, not ``007``."""
     matches = pc.match_substring_regex(pa.array(texts, pa.string()), _CANONICAL_DECIMAL)
-    return bool(pc.all(matches, min_count=0).as_py())
+    return np.asarray(matches.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def is_tensor(value: Any) -> bool:

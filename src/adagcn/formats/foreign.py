@@ -1,7 +1,9 @@
-"""Graphs of other libraries, by their shape and without importing them."""
+"""Graphs of other libraries, known by their shape and never imported."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,9 @@ from adagcn.errors import InputError
 from adagcn.formats.columns import is_tensor, tensor_to_numpy
 from adagcn.formats.edges import EdgeList
 from adagcn.formats.node_ids import as_id_column
+from adagcn.formats.nodes import NodeSource
+
+_PYG_WEIGHTS = ("edge_weight", "edge_attr")
 
 
 def is_networkx(value: Any) -> bool:
@@ -25,16 +30,19 @@ def is_pyg(value: Any) -> bool:
 
 def networkx_edges(graph: Any, weight: str | None) -> EdgeList:
     """Return the edges of a networkx graph; those without the attribute ``weight`` weigh 1."""
-    triples = [(u, v, data.get(weight, 1)) for u, v, data in graph.edges(data=True)]
-    sources, targets, weights = ([edge[i] for edge in triples] for i in range(3))
+    ends = list(graph.edges())
+    weights = None
+    if weight is not None:
+        weights = np.array([1 if w is None else w for *_, w in graph.edges(data=weight)])
     return EdgeList(
-        as_id_column(sources, "the nodes of the networkx graph"),
-        as_id_column(targets, "the nodes of the networkx graph"),
-        np.array(weights) if weight is not None else None,
+        as_id_column([source for source, _ in ends], "the networkx graph"),
+        as_id_column([target for _, target in ends], "the networkx graph"),
+        weights,
+        both_ways_expected=graph.is_directed(),
     )
 
 
-def networkx_features(graph: Any, features: str | list[str]) -> NDArray[Any]:
+def networkx_features(graph: Any, names: Sequence[str]) -> NDArray[Any]:
     """Return one row per node from its attributes, numbers or vectors, side by side.
 
     Raises
@@ -42,16 +50,21 @@ def networkx_features(graph: Any, features: str | list[str]) -> NDArray[Any]:
     InputError
         If a node lacks an attribute or its length differs from the others'.
     """
-    names = [features] if isinstance(features, str) else list(features)
     return np.hstack([_attribute_matrix(graph, name) for name in names])
 
 
-def networkx_labels(graph: Any, label: str) -> NDArray[Any]:
-    """Return the attribute ``label`` of each node, ``None`` where it is missing."""
+def networkx_labels(graph: Any, name: str) -> NDArray[Any]:
+    """Return an attribute of each node, ``None`` where it is missing.
+
+    Raises
+    ------
+    InputError
+        If no node has it.
+    """
     labels = np.empty(graph.number_of_nodes(), dtype=object)
-    labels[:] = [attributes.get(label) for _, attributes in graph.nodes(data=True)]
+    labels[:] = [attributes.get(name) for _, attributes in graph.nodes(data=True)]
     if all(value is None for value in labels):
-        problem = f"no node of the networkx graph has the attribute {label!r}"
+        problem = f"no node of the networkx graph has the attribute {name!r}"
         raise InputError("AGC-I180", problem, fix="name the attribute that holds the labels")
     return labels
 
@@ -59,7 +72,12 @@ def networkx_labels(graph: Any, label: str) -> NDArray[Any]:
 def pyg_edges(data: Any) -> EdgeList:
     """Return the edges of a PyTorch Geometric ``Data``, weighted by ``edge_weight`` if it has it.
 
-    A one-dimensional ``edge_attr`` counts as weights; a wider one does not.
+    An ``edge_attr`` of one column counts as weights; a wider one does not.
+
+    Raises
+    ------
+    InputError
+        If it has no ``edge_index``.
     """
     if data.edge_index is None:
         problem = "the PyTorch Geometric data has no edge_index"
@@ -74,13 +92,12 @@ def pyg_edges(data: Any) -> EdgeList:
     )
 
 
-def pyg_labels(data: Any) -> NDArray[Any] | None:
-    """Return the labels ``y``, one per node, or ``None``."""
-    y = getattr(data, "y", None)
-    return None if y is None else tensor_to_numpy(y)
-
-
-_PYG_WEIGHTS = ("edge_weight", "edge_attr")
+def pyg_nodes(data: Any, given: NodeSource) -> NodeSource:
+    """Return the nodes of a ``Data``: its ``x``, ``y`` and 0 to n − 1 where nothing is given."""
+    own = {"features": getattr(data, "x", None), "labels": getattr(data, "y", None)}
+    own["node_ids"] = np.arange(int(data.num_nodes))
+    missing = {name: value for name, value in own.items() if getattr(given, name) is None}
+    return replace(given, **missing)
 
 
 def _is_weights(value: Any) -> bool:
@@ -94,7 +111,6 @@ def _attribute_matrix(graph: Any, name: str) -> NDArray[Any]:
         raise InputError("AGC-I182", problem, got=missing[:5])
     rows = [np.ravel(np.asarray(a[name])) for _, a in graph.nodes(data=True)]
     if len({len(row) for row in rows}) > 1:
-        lengths = sorted({len(row) for row in rows})
         problem = f"the attribute {name!r} must have the same length at every node"
-        raise InputError("AGC-I183", problem, got=lengths)
+        raise InputError("AGC-I183", problem, got=sorted({len(row) for row in rows}))
     return np.array(rows)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ _KEYS = {
 }
 
 
-def read_graph(path: str | os.PathLike[str]) -> tuple[Parts, str | None]:
+def read_graph(path: str | os.PathLike[str]) -> tuple[Parts, Literal["l1"] | None]:
     """Read the parts of a graph as they are in the file, and what its features are divided by.
 
     Raises
@@ -47,10 +47,7 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[Parts, str | None]:
     """
     members = read_npz(path, keys=_KEYS)
     adjacency = csr_from_members(members, "adj_matrix")
-    norm = str(members["feature_norm"]) if "feature_norm" in members else None
-    if norm not in (None, "l1"):
-        problem = f"the graph in {str(path)!r} has features of an unknown norm"
-        raise FormatError("AGC-F115", problem, got=norm, fix="use a newer release of adagcn")
+    norm = _feature_norm(members)
     try:
         parts = parts_from_matrix(adjacency, _nodes(members), EdgeRules(directed="keep"))
     except InputError as error:
@@ -81,6 +78,16 @@ def write_graph(path: str | os.PathLike[str], parts: Parts, feature_norm: str | 
     write_npz(path, members)
 
 
+def _feature_norm(members: dict[str, NDArray[Any]]) -> Literal["l1"] | None:
+    if "feature_norm" not in members:
+        return None
+    norm = str(members["feature_norm"])
+    if norm != "l1":
+        problem = "feature_norm of the graph file must be 'l1'"
+        raise FormatError("AGC-F115", problem, got=norm, fix="use a newer release of adagcn")
+    return "l1"
+
+
 def _nodes(members: dict[str, NDArray[Any]]) -> NodeSource:
     features = members.get("attr_matrix")
     if "attr_matrix.data" in members:
@@ -96,7 +103,7 @@ def _node_ids(members: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
     texts = members.get("node_ids.decimal")
     if texts is None:
         return members.get("node_ids")
-    if texts.dtype.kind != "U" or not are_decimals(texts):
+    if texts.dtype.kind != "U" or not are_decimals(texts).all():
         problem = "node_ids.decimal must hold integers as decimal text"
         raise FormatError("AGC-F117", problem, got=texts[:3].tolist())
     return exact_integers(texts.tolist())

@@ -62,10 +62,10 @@ def encode_labels(values: Any, argument: str = "labels") -> Encoded:
 
 
 def encode_text_labels(values: Any, argument: str = "labels") -> Encoded:
-    """Return labels read from a text file: integers if every one is written as one, else strings."""
+    """Return labels of a text file: integers if every one is written as one, else strings."""
     array = as_array(values, argument)
     known = np.array([value is not None for value in array], dtype=bool)
-    if are_decimals(array[known]):
+    if are_decimals(array[known]).all():
         array[known] = exact_integers(array[known])
     return encode_labels(array, argument)
 
@@ -75,7 +75,7 @@ def _of_one_kind(array: NDArray[Any], argument: str) -> NDArray[Any]:
         array = _from_objects(array, argument)
     if array.dtype.kind == "f":
         array = _whole_floats(array, argument)
-    if array.dtype.kind in "iu":
+    if array.dtype.kind in "iuO":
         return _checked_integers(array, argument)
     if array.dtype.kind not in "bU":
         problem = f"{argument} must be integers, strings or booleans"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -73,6 +74,31 @@ def table_features(table: Table, skip: set[str]) -> NDArray[np.floating[Any]]:
     return matrix
 
 
+def numeric_column(table: Table, name: str) -> NDArray[Any]:
+    """Return a column of numbers, NaN where one is missing.
+
+    Raises
+    ------
+    InputError
+        If it is not numeric.
+    """
+    column = table.columns[name]
+    if isinstance(column, pa.ChunkedArray):
+        if pa.types.is_decimal(column.type):
+            column = column.cast(pa.float64())
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+            return np.asarray(column.to_numpy())  # Arrow turns gaps into NaN
+    values = as_array(column, f"column {name!r} of {table.argument}")
+    if values.dtype.kind not in "biuf":
+        raise InputError(
+            "AGC-I147",
+            f"column {name!r} of {table.argument} is not numeric",
+            got=values[:3].tolist(),
+            fix="encode it as numbers, drop it, or name it as id_column or label_column",
+        )
+    return values
+
+
 def as_csr(values: Any, argument: str) -> sparse.csr_array:
     """Return a sparse matrix as a CSR array: consistent, sorted, without duplicates (added up).
 
@@ -83,7 +109,7 @@ def as_csr(values: Any, argument: str) -> sparse.csr_array:
     """
     try:
         if hasattr(values, "check_format"):
-            values.check_format(full_check=True)
+            _check_consistent(values)
         return _canonical(sparse.csr_array(values))
     except (ValueError, TypeError, IndexError) as error:
         problem = f"{argument} is not a consistent sparse matrix: {error}"
@@ -101,13 +127,17 @@ def csr_from_members(members: dict[str, NDArray[Any]], key: str) -> sparse.csr_a
     data, indices, indptr, shape = (
         _member(members, f"{key}.{part}") for part in ("data", "indices", "indptr", "shape")
     )
-    if {a.dtype.kind for a in (indices, indptr, shape)} - set("iu") or data.dtype.kind not in "biuf":
+    if {a.dtype.kind for a in (indices, indptr, shape)} - set(
+        "iu"
+    ) or data.dtype.kind not in "biuf":
         kinds = [str(a.dtype) for a in (data, indices, indptr, shape)]
         problem = f"{key} must hold numbers, and its indices, indptr and shape integers"
         raise FormatError("AGC-F143", problem, got=kinds)
+    if data.dtype == np.float16:  # SciPy has no such matrices
+        data = data.astype(np.float32)
     try:
         matrix = sparse.csr_array((data, indices, indptr), shape=tuple(map(int, shape)))
-        matrix.check_format(full_check=True)
+        _check_consistent(matrix)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         problem = f"the arrays of {key} contradict each other: {error}"
         raise FormatError("AGC-F144", problem, fix="write the file again") from error
@@ -117,8 +147,10 @@ def csr_from_members(members: dict[str, NDArray[Any]], key: str) -> sparse.csr_a
 def check_finite(matrix: Any, argument: str) -> None:
     """Raise an :class:`InputError` with the count and the first place if a value is not finite."""
     values = matrix.data if sparse.issparse(matrix) else matrix
-    if values.dtype.kind != "f" or np.isfinite(np.sum(values, dtype=np.float64)):
-        return  # one pass without a temporary: a sum is finite only if every term is
+    with np.errstate(over="ignore", invalid="ignore"):
+        # One pass without a temporary: a sum is finite only if every term is.
+        if values.dtype.kind != "f" or np.isfinite(np.sum(values, dtype=np.float64)):
+            return
     bad = ~np.isfinite(values)
     if not bad.any():
         return  # finite terms whose sum overflows
@@ -150,28 +182,17 @@ def _as_dense(values: Any, argument: str) -> NDArray[Any]:
         raise InputError("AGC-I146", problem, got=type(values).__name__) from error
 
 
-def numeric_column(table: Table, name: str) -> NDArray[Any]:
-    values = as_array(table.columns[name], f"column {name!r} of {table.argument}")
-    missing = np.array([value is None for value in values]) if values.dtype == object else None
-    if missing is not None and missing.all():
-        values = np.full(len(values), np.nan)
-    elif missing is not None and all(isinstance(v, int | float) for v in values[~missing]):
-        values = np.where(missing, np.nan, values).astype(np.float64)
-    if values.dtype.kind not in "biuf":
-        raise InputError(
-            "AGC-I147",
-            f"column {name!r} of {table.argument} is not numeric",
-            got=values[:3].tolist(),
-            fix="encode it as numbers, drop it, or name it as id_column or label_column",
-        )
-    return values
-
-
 def _member(members: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
     if name not in members or members[name].ndim != 1:
         problem = f"the file needs a one-dimensional array {name!r}"
         raise FormatError("AGC-F148", problem, got=sorted(members))
     return members[name]
+
+
+def _check_consistent(matrix: Any) -> None:
+    if len(matrix.indptr) and matrix.indptr[-1] < 0:  # SciPy takes that for an empty matrix
+        raise ValueError("the last value of indptr is negative")
+    matrix.check_format(full_check=True)
 
 
 def _canonical(matrix: sparse.csr_array) -> sparse.csr_array:

@@ -47,7 +47,7 @@ class IdColumn:
 
 
 def as_ids(values: Any, argument: str) -> NDArray[Any]:
-    """Return ids in their one form: int64 if all fit, else uint64, else Python integers; or strings.
+    """Return ids in their one form: strings, or int64 if all fit, uint64, or Python integers.
 
     Raises
     ------
@@ -142,7 +142,9 @@ class NodeIndex:
         InputError
             If they cannot be ids of this graph: unknown, floats, a mask, of another kind.
         """
-        column = ids if isinstance(ids, IdColumn) else _plain_column(as_ids(ids, argument), argument)
+        column = (
+            ids if isinstance(ids, IdColumn) else _plain_column(as_ids(ids, argument), argument)
+        )
         if not column.codes.size:
             return np.empty(0, dtype=np.intp)
         _, column = of_one_kind([_plain_column(self.node_ids, "the graph"), column])
@@ -277,17 +279,19 @@ def _kind(ids: NDArray[Any]) -> IdKind:
 
 
 def _kind_of_text(columns: Sequence[IdColumn]) -> IdKind:
-    return "integers" if all(are_decimals(column.distinct) for column in columns) else "strings"
+    texts = [column.distinct for column in columns if column.distinct.size]
+    return "integers" if all(are_decimals(text).all() for text in texts) else "strings"
 
 
 def _settled(column: IdColumn, wanted: IdKind) -> IdColumn:
     if wanted == "strings" or not column.distinct.size:
         return replace(column, untyped=False)
-    if not are_decimals(column.distinct):
+    decimal = are_decimals(column.distinct)
+    if not decimal.all():
         raise InputError(
             "AGC-I112",
             f"{column.argument} holds ids that are not integers, as the other ids are",
-            got=_first_few(np.array([t for t in column.distinct if not are_decimals(t[None])])),
+            got=_first_few(column.distinct[~decimal]),
             fix="use the same kind of id everywhere",
         )
     return replace(column, distinct=exact_integers(column.distinct.tolist()), untyped=False)

@@ -53,12 +53,14 @@ def make_propagator(
     n_nodes = adjacency.shape[0]
     with_self_loops = adjacency.astype(np.float64) + sparse.eye_array(n_nodes, format="csr")
     out_degree = with_self_loops.sum(axis=1)
+    arcs = with_self_loops.tocoo()
     if normalization == "random_walk":
-        propagator = sparse.diags_array(1.0 / out_degree) @ with_self_loops
+        values = arcs.data / out_degree[arcs.row]
     else:
-        in_degree = with_self_loops.sum(axis=0)
-        left, right = (sparse.diags_array(1.0 / np.sqrt(d)) for d in (out_degree, in_degree))
-        propagator = left @ with_self_loops @ right
-    result = sparse.csr_array(propagator, dtype=dtype)
+        # Sums over rows of the transpose, not over columns: they add up in the same order, so that
+        # the result is symmetric to the last bit wherever the adjacency is.
+        in_degree = with_self_loops.T.tocsr().sum(axis=1)
+        values = arcs.data / np.sqrt(out_degree[arcs.row] * in_degree[arcs.col])
+    result = sparse.csr_array((values.astype(dtype), (arcs.row, arcs.col)), shape=arcs.shape)
     result.sort_indices()
     return result

@@ -1,0 +1,194 @@
+"""The graph that a command works on: a named data set, an ``.npz`` file, or a user's tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from adagcn.cli.options import DataDir, Offline
+from adagcn.errors import InputError
+
+if TYPE_CHECKING:
+    from adagcn.data import Split
+    from adagcn.graph import Graph
+
+_TABLES = "Your own tables (CSV or Parquet) instead of DATA"
+
+
+def _table_option(name: str, text: str, metavar: str | None = None) -> Any:
+    return typer.Option(name, help=text, metavar=metavar, rich_help_panel=_TABLES)
+
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """The options that say which graph; exactly one of ``data`` and ``edges`` is given."""
+
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Name of a data set (see: adagcn data list) or an .npz file.",
+            show_default=False,
+        ),
+    ] = None
+    edges: Annotated[
+        Path | None, _table_option("--edges", "One edge per row: two node ids.", "FILE")
+    ] = None
+    features: Annotated[
+        Path | None,
+        _table_option("--features", "One node per row: its id, then numbers.", "FILE"),
+    ] = None
+    labels: Annotated[
+        Path | None,
+        _table_option("--labels", "One labeled node per row: its id and label.", "FILE"),
+    ] = None
+    source: Annotated[
+        str | None, _table_option("--source", "Column of the first node, else the 1st.", "COLUMN")
+    ] = None
+    target: Annotated[
+        str | None, _table_option("--target", "Column of the second node, else the 2nd.", "COLUMN")
+    ] = None
+    weight: Annotated[
+        str | None, _table_option("--weight", "Column of the weight, else all are 1.", "COLUMN")
+    ] = None
+    id_column: Annotated[
+        str | None,
+        _table_option("--id", "Id column of features and labels, else the 1st.", "COLUMN"),
+    ] = None
+    label_column: Annotated[
+        str | None,
+        _table_option(
+            "--label", "Label column of --labels, else the 2nd; or one of --features.", "COLUMN"
+        ),
+    ] = None
+    directed: Annotated[
+        Literal["ignore", "keep", "reverse", "error"],
+        _table_option("--directed", "What the direction of an edge means."),
+    ] = "ignore"
+    self_loops: Annotated[
+        Literal["keep", "drop", "error"],
+        _table_option("--self-loops", "Edges from a node to itself."),
+    ] = "keep"
+    duplicates: Annotated[
+        Literal["max", "sum", "error"],
+        _table_option("--duplicates", "Weight of an edge that is listed again."),
+    ] = "max"
+    no_header: Annotated[
+        bool, _table_option("--no-header", "The edge file starts with an edge, not with names.")
+    ] = False
+    data_dir: DataDir = None
+    offline: Offline = False
+
+    @property
+    def is_named(self) -> bool:
+        """Whether ``data`` is the name of a data set and not a file."""
+        return self.data is not None and not _is_file_name(self.data)
+
+    def read(self) -> Graph:
+        """Return the graph.
+
+        Raises
+        ------
+        InputError
+            Both or neither of DATA and tables are given, or they cannot be used.
+        """
+        self._check()
+        if self.data is None:
+            return self._from_tables()
+        from adagcn.data import load_dataset, load_graph
+
+        if self.is_named:
+            return load_dataset(self.data, data_dir=self.data_dir, offline=self.offline or None)
+        return load_graph(self.data)
+
+    def default_split(self) -> str:
+        """Return the split to use where none is asked for."""
+        return "val:0" if self.is_named else "stratified:0"
+
+    def split(self, graph: Graph, name: str) -> Split:
+        """Return the split of ``graph`` that has this name."""
+        from adagcn.data import make_split
+
+        source = None if self.data is None or self.is_named else self.data
+        return make_split(graph, name, source=source)
+
+    def words(self) -> str:
+        """Return the options that name this graph again, for a command to copy."""
+        if self.data is not None:
+            return self.data
+        given = {"--edges": self.edges, "--features": self.features, "--id": self.id_column}
+        return " ".join(f"{name} {value}" for name, value in given.items() if value is not None)
+
+    def _check(self) -> None:
+        if self.data is None and self.edges is None:
+            raise InputError(
+                "AGC-I810",
+                "no graph is given",
+                fix="name a data set such as cora, an .npz file, or your --edges",
+            )
+        if self.data is None:
+            return
+        changed = [name for name, value in self._table_values().items() if value]
+        if changed:
+            raise InputError(
+                "AGC-I811",
+                f"{', '.join(changed)} describes tables and does not go with DATA",
+                got=self.data,
+                fix="give either DATA or --edges with the other tables",
+            )
+
+    def _table_values(self) -> dict[str, Any]:
+        """Return every option about tables that is not at its default."""
+        return {
+            "--edges": self.edges,
+            "--features": self.features,
+            "--labels": self.labels,
+            "--source": self.source,
+            "--target": self.target,
+            "--weight": self.weight,
+            "--id": self.id_column,
+            "--label": self.label_column,
+            "--directed": self.directed != "ignore",
+            "--self-loops": self.self_loops != "keep",
+            "--duplicates": self.duplicates != "max",
+            "--no-header": self.no_header,
+        }
+
+    def _from_tables(self) -> Graph:
+        from adagcn.graph import Graph
+
+        return Graph.from_edges(
+            self.edges,
+            source=self.source,
+            target=self.target,
+            weight=self.weight,
+            features=self.features,
+            labels=self.labels,
+            id_column=self.id_column,
+            label_column=self.label_column,
+            directed=self.directed,
+            self_loops=self.self_loops,
+            duplicates=self.duplicates,
+            header=False if self.no_header else None,
+        )
+
+
+def graph_facts(graph: Graph) -> dict[str, Any]:
+    """Return what a graph is, ready for JSON."""
+    return {
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "features": graph.n_features,
+        "classes": graph.n_classes,
+        "labeled": len(graph.labeled_nodes),
+        "directed": graph.is_directed,
+        "digest": graph.digest,
+        "changes": list(graph.changes),
+    }
+
+
+def _is_file_name(data: str) -> bool:
+    return data.endswith(".npz") or "/" in data or "\\" in data

@@ -1,0 +1,251 @@
+"""Data sets by name, wherever their files are, and a user's own files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from adagcn.data.catalog import CATALOG, Counts, DataSet, find_dataset
+from adagcn.data.cleaning import clean_as_paper
+from adagcn.data.digests import check_digest, file_digest, is_genuine
+from adagcn.data.download import cache_folder, fetch, is_offline
+from adagcn.errors import InputError, ResourceError
+from adagcn.graph import Graph
+
+
+def load_dataset(
+    name: str,
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    offline: bool | None = None,
+    raw: bool = False,
+) -> Graph:
+    """Load a data set of the paper.
+
+    Parameters
+    ----------
+    name : str
+        A key of the catalog: ``cora`` (part of this package), ``cora_ml``, ``citeseer``,
+        ``pubmed``, ``ms_academic``.
+    data_dir : str or path-like, optional
+        A folder to look in first; then come the one that the environment variable ``ADAGCN_DATA``
+        names and the user's cache, into which a file that is nowhere is downloaded.
+    offline : bool, optional
+        Never download; by default as the environment variable ``ADAGCN_OFFLINE`` says.
+    raw : bool
+        Leave out the paper's cleaning: edges without weight and direction, no self-loops, the
+        largest component, feature rows divided by their L1 norm.
+
+    Returns
+    -------
+    Graph
+        The graph, named after its key.
+
+    Raises
+    ------
+    InputError
+        If the catalog has no such name.
+    IntegrityError
+        If the file found is not the published one.
+    ResourceError
+        If the file is nowhere and cannot be downloaded.
+
+    Examples
+    --------
+    >>> load_dataset("cora")
+    Graph('cora', 2,485 nodes, 5,069 edges, 1,433 features, 7 classes)
+    """
+    path = locate_dataset(name, data_dir=data_dir, offline=offline)
+    graph = Graph.from_npz(path, name=name)
+    return graph if raw else clean_as_paper(graph)
+
+
+def load_graph(
+    text: str | os.PathLike[str],
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    offline: bool | None = None,
+) -> Graph:
+    """Load a data set by its name, or a user's own graph from an ``.npz`` file.
+
+    Parameters
+    ----------
+    text : str or path-like
+        A key of the catalog, or the path of an ``.npz`` file, which is read as it is: a user's
+        graph is not cleaned.
+    data_dir, offline : optional
+        As for :func:`load_dataset`.
+
+    Returns
+    -------
+    Graph
+        The graph, named after its key or its file.
+    """
+    if isinstance(text, str) and text in CATALOG:
+        return load_dataset(text, data_dir=data_dir, offline=offline)
+    path = Path(text)
+    if path.suffix != ".npz" and not path.exists():
+        find_dataset(str(text))  # raises with the names that come nearest
+    return Graph.from_npz(path, name=path.name)
+
+
+def locate_dataset(
+    name: str,
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    offline: bool | None = None,
+) -> Path:
+    """Return the verified file of a data set, downloading it if it is nowhere.
+
+    Parameters
+    ----------
+    name : str
+        A key of the catalog.
+    data_dir, offline : optional
+        As for :func:`load_dataset`.
+
+    Returns
+    -------
+    Path
+        A file with a digest of the catalog.
+    """
+    dataset = find_dataset(name)
+    _check_known(dataset)
+    found = _find(dataset, data_dir)
+    if found is None:
+        return fetch(dataset.file, cache_folder(), offline=offline)
+    if found.parent == cache_folder() and not is_offline(offline):
+        return _renew_if_damaged(dataset, found)
+    check_digest(
+        found,
+        dataset.file.digests,
+        fix=f"move the file away so that {name} can be downloaded, or pass its path to use it as "
+        "a graph of your own",
+    )
+    return found
+
+
+def dataset_info(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """Return what the catalog says about a data set, and where its file is.
+
+    Parameters
+    ----------
+    name : str
+        A key of the catalog.
+    data_dir : str or path-like, optional
+        As for :func:`load_dataset`.
+
+    Returns
+    -------
+    dict
+        Plain values for printing: the fields of :class:`~adagcn.data.catalog.DataSet` and
+        ``path``, which is None if the file is not on this machine. The file is not read.
+    """
+    dataset = find_dataset(name)
+    found = _find(dataset, data_dir)
+    return {**asdict(dataset), "path": None if found is None else str(found)}
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a data set's file holds, beside what was expected.
+
+    Parameters
+    ----------
+    name, path, digest : str
+        The data set, its file and the file's SHA-256.
+    raw_nodes : int
+        Nodes in the file.
+    held : Counts
+        The graph after cleaning.
+    expected : Counts
+        What the catalog says it should be.
+    paper : Counts
+        What the paper's Table 1 prints.
+    """
+
+    name: str
+    path: str
+    digest: str
+    raw_nodes: int
+    held: Counts
+    expected: Counts
+    paper: Counts
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the file holds what the catalog says."""
+        return self.held == self.expected
+
+
+def verify_dataset(
+    name: str,
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    offline: bool | None = None,
+) -> Verification:
+    """Read a data set and compare its counts with the catalog's and the paper's.
+
+    Parameters
+    ----------
+    name : str
+        A key of the catalog.
+    data_dir, offline : optional
+        As for :func:`load_dataset`.
+
+    Returns
+    -------
+    Verification
+        The counts; a wrong digest is an error before that.
+    """
+    dataset = find_dataset(name)
+    path = locate_dataset(name, data_dir=data_dir, offline=offline)
+    graph = Graph.from_npz(path, name=name)
+    cleaned = clean_as_paper(graph)
+    return Verification(
+        name=name,
+        path=str(path),
+        digest=file_digest(path),
+        raw_nodes=graph.n_nodes,
+        held=Counts(cleaned.n_nodes, cleaned.n_edges, cleaned.n_features, cleaned.n_classes),
+        expected=dataset.cleaned,
+        paper=dataset.paper,
+    )
+
+
+def _check_known(dataset: DataSet) -> None:
+    if not dataset.file.digests:
+        raise ResourceError(
+            "AGC-R300",
+            f"the data set {dataset.key} cannot be loaded by name, since no digest of its file is "
+            "known to verify it by",
+            fix=f"get {dataset.origin}, run `adagcn data convert` on their folder, and pass the "
+            "path of the .npz that it writes",
+        )
+
+
+def _find(dataset: DataSet, data_dir: str | os.PathLike[str] | None) -> Path | None:
+    """Return where the data set's file is, unread, or None."""
+    if dataset.packaged:
+        return Path(__file__).parent / "packaged" / dataset.file.name
+    folders = [cache_folder()]
+    if os.environ.get("ADAGCN_DATA"):
+        folders.insert(0, Path(os.environ["ADAGCN_DATA"]))
+    if data_dir is not None:
+        if not Path(data_dir).is_dir():
+            raise InputError(
+                "AGC-I301", "data_dir is not a folder", got=str(data_dir), fix="check the path"
+            )
+        folders.insert(0, Path(data_dir))
+    paths = (folder / dataset.file.name for folder in folders)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _renew_if_damaged(dataset: DataSet, cached: Path) -> Path:
+    """Return the cached file, downloaded again if its bytes are wrong; those are kept aside."""
+    if is_genuine(cached, dataset.file.digests):
+        return cached
+    cached.replace(cached.with_name(f"{cached.name}.bad"))
+    return fetch(dataset.file, cached.parent, offline=False)

@@ -1,0 +1,234 @@
+"""From a user's tables to a model to predictions under the user's ids."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from pyarrow import parquet
+
+QUICK = ["--set", "n_layers=3", "--set", "max_epochs=40", "--set", "hidden_units=16"]
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+@pytest.fixture(scope="module")
+def model(tables, tmp_path_factory):
+    """A model fitted through the command line in a process of its own, and what it reported."""
+    path = tmp_path_factory.mktemp("models") / "fruit.adagcn"
+    words = ["fit", *tables.with_labels, *QUICK, "--out", str(path), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "adagcn.cli", *words], capture_output=True, text=True, check=True
+    )
+    return path, json.loads(done.stdout)
+
+
+def test_fit_reports_everything_that_is_promised(model):
+    path, facts = model
+    assert path.exists()
+    assert {
+        "accuracy", "stop_accuracy", "n_layers", "epochs", "seconds", "preset", "split",
+        "model_digest", "model", "dataset", "graph", "seed", "threads", "accuracy_by_depth",
+        "effective_sample_size", "params", "out",
+    } <= set(facts)  # fmt: skip
+    assert facts["split"] == "stratified:0"
+    assert facts["n_layers"] == len(facts["accuracy_by_depth"]) == 3
+    assert facts["accuracy"] == facts["accuracy_by_depth"][-1] > 0.8
+    assert facts["graph"]["nodes"] == 160
+    assert facts["graph"]["labeled"] == 120
+    assert facts["params"]["hidden_units"] == 16
+    assert 0 < facts["epochs"] <= 3 * 40
+
+
+def test_the_same_command_gives_the_same_model(run_cli, tables, model):
+    again = run_cli("fit", *tables.with_labels, *QUICK, "--json").facts
+    for name in ("accuracy", "model_digest", "epochs", "accuracy_by_depth"):
+        assert again[name] == model[1][name]
+    other = run_cli("fit", *tables.with_labels, *QUICK, "--json", "--seed", 1).facts
+    assert other["model_digest"] != again["model_digest"]
+
+
+def test_predictions_come_back_under_the_users_ids(run_cli, tables, model, tmp_path):
+    out = tmp_path / "predictions.csv"
+    outcome = run_cli("predict", model[0], *tables.options, "--out", out)
+    assert outcome.code == 0, outcome.stderr
+    rows = rows_of(out.read_text())
+    assert [row["id"] for row in rows] == list(tables.truth)
+    right = sum(row["label"] == tables.truth[row["id"]] for row in rows)
+    assert right / len(rows) > 0.8
+    for row in rows:
+        shares = {fruit: float(row[f"proba_{fruit}"]) for fruit in ("apple", "banana", "cherry")}
+        assert sum(shares.values()) == pytest.approx(1)
+        assert row["label"] == max(shares, key=shares.get)
+        assert float(row["probability"]) == max(shares.values())
+
+
+def test_the_order_of_the_rows_is_free(run_cli, tables, model, tmp_path):
+    lines = tables.features.read_text().splitlines(keepends=True)
+    turned = tmp_path / "features.csv"
+    turned.write_text("".join([lines[0], *reversed(lines[1:])]))
+    straight = run_cli("predict", model[0], *tables.options)
+    backward = run_cli("predict", model[0], "--edges", tables.edges, "--features", turned)
+    first = {row["id"]: row for row in rows_of(straight.stdout)}
+    for row in rows_of(backward.stdout):
+        assert row["label"] == first[row["id"]]["label"]
+        assert float(row["margin"]) == pytest.approx(float(first[row["id"]]["margin"]), abs=1e-5)
+
+
+def test_predictions_go_to_standard_output_or_parquet_alike(run_cli, tables, model, tmp_path):
+    printed = rows_of(run_cli("predict", model[0], *tables.options).stdout)
+    out = tmp_path / "p.parquet"
+    run_cli("predict", model[0], *tables.options, "--out", out)
+    stored = parquet.read_table(out).to_pylist()
+    assert [row["id"] for row in printed] == [row["id"] for row in stored]
+    assert [float(row["probability"]) for row in printed] == [row["probability"] for row in stored]
+
+
+def test_json_predictions_are_one_object(run_cli, tables, model):
+    facts = run_cli("predict", model[0], *tables.options, "--json").facts
+    assert facts["nodes"] == len(facts["predictions"]) == 160
+    assert facts["model_digest"] == model[1]["model_digest"]
+
+
+def test_only_the_nodes_that_are_asked_for(run_cli, tables, model, tmp_path, monkeypatch):
+    asked = tmp_path / "asked.csv"
+    asked.write_text("who\nperson 7\nperson 3\n")
+    rows = rows_of(run_cli("predict", model[0], *tables.options, "--nodes", asked).stdout)
+    assert [row["id"] for row in rows] == ["person 7", "person 3"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("person 3\n\nperson 7\n"))
+    rows = rows_of(run_cli("predict", model[0], *tables.options, "--nodes", "-").stdout)
+    assert [row["id"] for row in rows] == ["person 3", "person 7"]
+
+
+def test_an_unknown_node_is_named(run_cli, tables, model, tmp_path):
+    asked = tmp_path / "asked.csv"
+    asked.write_text("who\nnobody\n")
+    outcome = run_cli("predict", model[0], *tables.options, "--nodes", asked)
+    assert outcome.code == 3
+    assert "nobody" in outcome.stderr
+    assert outcome.stdout == ""
+
+
+def test_training_on_every_label(run_cli, tables):
+    facts = run_cli("fit", *tables.with_labels, *QUICK, "--split", "none", "--json").facts
+    assert facts["accuracy"] is None
+    assert facts["accuracy_by_depth"] == []
+    assert facts["split"] == "none"
+    assert facts["params"]["validation_fraction"] == 0.2
+    assert facts["stop_accuracy"] > 0.5
+
+
+def test_evaluate_repeats_the_accuracy_of_the_fit(run_cli, tables, model):
+    facts = run_cli("evaluate", model[0], *tables.with_labels, "--json").facts
+    assert facts["accuracy"] == model[1]["accuracy"]
+    assert facts["nodes"] == sum(map(sum, facts["confusion"]["matrix"]))
+    assert {"macro_f1", "log_loss", "per_class", "split"} <= set(facts)
+
+
+@pytest.mark.parametrize("command", ["fit", "evaluate"])
+@pytest.mark.parametrize("columns", [60, 100])
+def test_people_get_tables_that_fit_their_terminal(
+    run_cli, tables, model, monkeypatch, command, columns
+):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    words = QUICK if command == "fit" else []
+    first = [model[0]] if command == "evaluate" else []
+    outcome = run_cli(command, *first, *tables.with_labels, *words)
+    assert outcome.code == 0, outcome.stderr
+    assert "accuracy" in outcome.stdout
+    assert max(map(len, outcome.stdout.splitlines())) <= columns
+    assert "\x1b" not in outcome.stdout
+
+
+# What cannot be used
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ([], 3, "no graph is given"),
+        (["coral"], 3, "cora"),
+        (["nowhere/graph.npz"], 3, "nowhere/graph.npz"),
+        (["--edges", "nowhere.csv"], 3, "nowhere.csv"),
+        (["cora", "--edges", "e.csv"], 3, "does not go with DATA"),
+        (["--model", "gcn9", "cora"], 3, "adagcn"),
+        (["cora", "--set", "hiden_units=3"], 3, "hidden_units"),
+        (["cora", "--set", "n_layers=-1"], 3, "n_layers"),
+        (["cora", "--preset", "tunned"], 3, "tuned"),
+        (["cora", "--split", "val:20"], 3, "val:19"),
+        (["cora", "--threads", "0"], 2, "--threads"),
+        (["cora", "--nonsense"], 2, "--nonsense"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(run_cli, words, code, message):
+    outcome = run_cli("fit", *words, "--json")
+    assert outcome.code == code
+    assert outcome.stdout == ""
+    assert outcome.stderr.startswith("adagcn: error: ")
+    assert outcome.stderr.count("\n") == 1
+    assert message in outcome.stderr
+
+
+def test_an_existing_file_is_kept_unless_forced(run_cli, tables, tmp_path):
+    out = tmp_path / "old.adagcn"
+    out.write_text("precious")
+    start = time.perf_counter()
+    outcome = run_cli("fit", *tables.with_labels, "--out", out)
+    assert outcome.code == 3
+    assert "--force" in outcome.stderr
+    assert time.perf_counter() - start < 1  # before any training
+    assert out.read_text() == "precious"
+    assert run_cli("fit", *tables.with_labels, *QUICK, "--out", out, "--force").code == 0
+    assert out.read_bytes() != b"precious"
+
+
+def test_a_damaged_model_is_refused(run_cli, tables, model, tmp_path):
+    bad = tmp_path / "bad.adagcn"
+    content = bytearray(model[0].read_bytes())
+    content[len(content) // 2] ^= 1
+    bad.write_bytes(content)
+    outcome = run_cli("predict", bad, *tables.options)
+    assert outcome.code == 4
+    assert outcome.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_interrupted_training_leaves_nothing_behind(tables, tmp_path):
+    out = tmp_path / "model.adagcn"
+    words = ["fit", *tables.with_labels, "--set", "n_layers=100000", "--set", "patience=100000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "adagcn.cli", *words, "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        time.sleep(4)
+        assert process.poll() is None, process.stderr.read()
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, stdout, stderr) == (130, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_a_reader_that_leaves_early_is_no_error(tables, model):
+    words = ["predict", str(model[0]), *tables.options]
+    command = " ".join(f"'{word}'" for word in [sys.executable, "-m", "adagcn.cli", *words])
+    done = subprocess.run(
+        f"{command} | true", shell=True, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""

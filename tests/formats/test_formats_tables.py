@@ -1,0 +1,155 @@
+"""CSV files of every make, Parquet and frames give the same columns; damaged ones are named."""
+
+from __future__ import annotations
+
+import gzip
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from adagcn.errors import FormatError, InputError
+from adagcn.formats.tables import is_table, read_table
+
+
+def read(source, text=(None, None), **options):
+    table, names = read_table(source, "edges", text=text, **options)
+    return {name: column.to_pylist() for name, column in table.columns.items()}, names
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(content, name="edges.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write_file
+
+
+EXPECTED = {"from": ["1", "2"], "to": ["2", "007"], "w": [0.5, 2.0]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "from,to,w\n1,2,0.5\n2,007,2\n",
+        "from,to,w\n1,2,0.5\n2,007,2",
+        "from,to,w\r\n1,2,0.5\r\n2,007,2\r\n",
+        "\ufefffrom,to,w\n1,2,0.5\n2,007,2\n",
+        "from\tto\tw\n1\t2\t0.5\n2\t007\t2\n",
+        "from;to;w\n1;2;0.5\n2;007;2\n",
+        "from to w\n1 2 0.5\n2 007 2\n",
+        '"from","to","w"\n"1","2","0.5"\n"2","007","2"\n',
+    ],
+)
+def test_csv_of_every_make(write, content):
+    assert read(write(content)) == (EXPECTED, ["from", "to"])
+
+
+def test_compressed_csv(write):
+    path = write(gzip.compress(b"from,to,w\n1,2,0.5\n2,007,2\n"), "edges.csv.gz")
+    assert read(path)[0] == EXPECTED
+
+
+def test_names_that_look_like_missing_values_stay_names(write):
+    columns, _ = read(write("a,b\nNA,null\nnan,\n"))
+    assert columns == {"a": ["NA", "nan"], "b": ["null", None]}
+
+
+def test_quoted_fields_keep_separators(write):
+    columns, _ = read(write('a,b\n"Smith, J.","say ""hi"""\n'))
+    assert columns == {"a": ["Smith, J."], "b": ['say "hi"']}
+
+
+def test_a_line_of_a_million_characters(write):
+    long = "x" * 10**6
+    assert read(write(f"a,b\n{long},y\n"))[0] == {"a": [long], "b": ["y"]}
+
+
+def test_columns_by_name_and_only_those(write):
+    path = write("w,note,to,from\n0.5,hi,2,1\n")
+    columns, names = read(path, ("from", "to"), only_text=True, also=("w",))
+    assert columns == {"from": ["1"], "to": ["2"], "w": [0.5]}
+    assert names == ["from", "to"]
+
+
+def test_a_file_without_names(write):
+    path = write("1,2\n3,4\n")
+    with pytest.raises(InputError, match="looks like data.*got '1,2'.*header=False"):
+        read(path, header=None)
+    assert read(path, header=False)[0] == {"0": ["1", "3"], "1": ["2", "4"]}
+    assert read(path, header=True)[0] == {"1": ["3"], "2": ["4"]}
+
+
+def test_named_columns_are_not_mistaken_for_data(write):
+    assert read(write("a,2\n3,4\n"), header=None)[0] == {"a": ["3"], "2": ["4"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n1,2\n1,2,3\n", r"Row #3: Expected 2 columns, got 3"),
+        ("a,b\n1,2\n3\n", r"Row #3: Expected 2 columns, got 1"),
+        (b"a,b\n1,caf\xe9\n", "invalid UTF8"),
+        (b"caf\xe9,b\n1,2\n", "is not UTF-8 text"),
+        ("a,b\n1,2\n".encode("utf-16"), "is not UTF-8 text"),
+        ("", "starts with an empty line"),
+        ("\n\n1,2\n", "starts with an empty line"),
+        (b"PAR1 but cut short", "not a readable Parquet file"),
+    ],
+)
+def test_damaged_files_are_named(write, content, message):
+    with pytest.raises(FormatError, match=message):
+        read(write(content))
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "message"),
+    [
+        ("a,b\n1,2\n", ("from", None), r"no column 'from'; got \['a', 'b'\]"),
+        ("a\n1\n", (None, None), "needs 2 columns or more"),
+        ("a,a\n1,2\n", (None, None), r"columns of the same name; got \['a'\]"),
+        ("a,b\n1,2\n", ("b", None), "a different column for each purpose"),
+        (b"PK\x03\x04 zip", (None, None), r"Graph\.from_npz"),
+    ],
+)
+def test_wrong_columns_are_named(write, content, text, message):
+    with pytest.raises(InputError, match=message):
+        read(write(content), text)
+
+
+def test_a_missing_file_and_a_folder(tmp_path):
+    with pytest.raises(InputError, match="cannot be opened: No such file"):
+        read(tmp_path / "absent.csv")
+    with pytest.raises(InputError, match="cannot be opened: Is a directory"):
+        read(tmp_path)
+
+
+def test_every_cut_of_a_parquet_file_is_refused(tmp_path):
+    whole = tmp_path / "whole.parquet"
+    pq.write_table(pa.table({"a": ["x", "y"], "b": ["y", "z"]}), whole)
+    content = whole.read_bytes()
+    for length in range(4, len(content), 97):
+        cut = tmp_path / "cut.parquet"
+        cut.write_bytes(content[:length])
+        with pytest.raises(FormatError, match="not a readable Parquet file"):
+            read(cut)
+
+
+def test_parquet_and_frames_keep_their_types(tmp_path):
+    data = {"a": [2**53 + 1, 2], "b": ["x", None]}
+    path = tmp_path / "table.parquet"
+    pq.write_table(pa.table(data), path)
+    for source in (path, pa.table(data), pd.DataFrame(data), pl.DataFrame(data), pl.LazyFrame(data)):
+        assert is_table(source)
+        assert read(source)[0] == data
+
+
+def test_what_is_not_a_table():
+    assert not is_table([1, 2])
+    assert not is_table(pd.Series([1, 2]))
+    with pytest.raises(InputError, match="must be a data frame or the path"):
+        read([1, 2])

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import gc
+import weakref
+from itertools import islice
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from adagcn.errors import InputError
+from adagcn.propagation import (
+    appnp_coefficients,
+    exact_ppr,
+    hop_stream,
+    make_propagator,
+    power_iteration_ppr,
+)
+from adagcn.propagation.hops import DENSE_ABOVE
+
+
+@pytest.fixture
+def propagator():
+    rng = np.random.default_rng(0)
+    upper = np.triu(rng.random((60, 60)) < 0.05, 1)
+    return make_propagator(sparse.csr_array((upper | upper.T).astype(float)), dtype=np.float64)
+
+
+@pytest.fixture
+def features():
+    return sparse.random_array((60, 40), density=0.02, rng=np.random.default_rng(1), format="csr")
+
+
+def dense(hop):
+    return hop if isinstance(hop, np.ndarray) else hop.toarray()
+
+
+def test_hops_are_powers_of_the_propagator(propagator, features):
+    for hop, got in enumerate(islice(hop_stream(propagator, features), 6)):
+        power = np.linalg.matrix_power(propagator.toarray(), hop)
+        np.testing.assert_allclose(dense(got), power @ features.toarray(), atol=1e-14)
+
+
+def test_sparse_and_dense_input_give_the_same_hops(propagator, features):
+    pairs = zip(hop_stream(propagator, features), hop_stream(propagator, features.toarray()))
+    for from_sparse, from_dense in islice(pairs, 6):
+        np.testing.assert_allclose(dense(from_sparse), from_dense, atol=1e-15)
+
+
+def test_hops_start_sparse_and_become_dense_for_good(propagator, features):
+    forms = [isinstance(hop, np.ndarray) for hop in islice(hop_stream(propagator, features), 8)]
+    assert forms == sorted(forms)
+    assert not forms[0]
+    assert forms[-1]
+
+
+def test_a_hop_is_sparse_exactly_while_few_values_are_stored(propagator, features):
+    for hop in islice(hop_stream(propagator, features), 8):
+        filled = np.count_nonzero(dense(hop)) / features.shape[0] / features.shape[1]
+        assert isinstance(hop, np.ndarray) == (filled > DENSE_ABOVE)
+
+
+def test_only_the_newest_hop_is_kept(propagator):
+    stream = hop_stream(propagator, np.ones((60, 3)))
+    next(stream)
+    alive = [weakref.ref(next(stream)) for _ in range(3)]
+    gc.collect()
+    assert [ref() is not None for ref in alive] == [False, False, True]
+
+
+def test_without_a_graph_every_hop_is_the_input():
+    features = np.arange(6.0).reshape(3, 2)
+    assert all(hop is features for hop in islice(hop_stream(None, features), 4))
+
+
+def test_next_hop_is_not_computed_before_it_is_asked_for(features):
+    class Counting:
+        products = 0
+
+        def __matmul__(self, other):
+            Counting.products += 1
+            return other
+
+    list(islice(hop_stream(Counting(), features), 3))
+    assert Counting.products == 2
+
+
+@pytest.mark.parametrize("teleport", [0.05, 0.1, 0.9])
+def test_proposition_1_expands_appnp_by_hops(propagator, teleport):
+    signal = np.random.default_rng(2).normal(size=(60, 4))
+    coefficients = appnp_coefficients(teleport, n_steps=7)
+    expected = sum(
+        c * dense(hop)
+        for c, hop in zip(coefficients, hop_stream(propagator, signal), strict=False)
+    )
+    got = power_iteration_ppr(propagator, signal, teleport=teleport, n_steps=7)
+    np.testing.assert_allclose(got, expected, atol=1e-14)
+    assert coefficients.sum() == pytest.approx(1.0, abs=1e-15)
+
+
+def test_proposition_1_needs_the_last_coefficient(propagator):
+    signal = np.random.default_rng(2).normal(size=(60, 4))
+    without = 0.1 * 0.9 ** np.arange(8)  # γ(1 − γ)^l to the end: the last hop weighs too little
+    total = sum(c * h for c, h in zip(without, hop_stream(propagator, signal), strict=False))
+    got = power_iteration_ppr(propagator, signal, teleport=0.1, n_steps=7)
+    assert np.abs(got - total).max() > 0.01
+
+
+def test_power_iteration_converges_to_exact_ppr_at_the_bound_of_proposition_1(propagator):
+    signal = np.random.default_rng(3).normal(size=(60, 4))
+    exact = exact_ppr(propagator, signal, teleport=0.1)
+    for n_steps in (0, 1, 5, 20, 200):
+        got = power_iteration_ppr(propagator, signal, teleport=0.1, n_steps=n_steps)
+        bound = 0.9**n_steps * np.linalg.norm(signal - exact)
+        assert np.linalg.norm(exact - got) <= bound + 1e-13
+    dense_inverse = 0.1 * np.linalg.inv(np.eye(60) - 0.9 * propagator.toarray()) @ signal
+    np.testing.assert_allclose(exact, dense_inverse, atol=1e-13)
+
+
+def test_very_deep_coefficients_stay_finite():
+    coefficients = appnp_coefficients(0.1, n_steps=10_000)
+    assert np.isfinite(coefficients).all()
+    assert (np.diff(coefficients) <= 0).all()
+
+
+@pytest.mark.parametrize("teleport", [-0.1, 1.0, float("nan")])
+def test_teleport_outside_its_range_is_refused(propagator, teleport):
+    with pytest.raises(InputError, match="teleport must be at least 0 and below 1"):
+        hop_stream(propagator, np.ones((60, 1)), teleport=teleport)

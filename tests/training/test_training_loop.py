@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from oracle import adam, gradients
+from scipy import sparse
+
+from adagcn.errors import NumericalError
+from adagcn.learners.mlp import TwoLayerPerceptron
+from adagcn.training.loop import (
+    LabeledRows,
+    TrainingSettings,
+    evaluate,
+    make_optimizer,
+    train,
+)
+
+N_FEATURES, N_CLASSES, HIDDEN = 12, 3, 8
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def make_learner(**options):
+    return TwoLayerPerceptron(
+        N_FEATURES,
+        N_CLASSES,
+        hidden_units=HIDDEN,
+        generator=generator(),
+        dtype=torch.float64,
+        **options,
+    )
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(20, N_FEATURES)) * (rng.random((20, N_FEATURES)) < 0.4)
+    labels = rng.integers(N_CLASSES, size=20)
+    weight = rng.random(20)
+    return rows, labels, weight / weight.sum()
+
+
+def fit(learner, rows, labels, weight, settings, **options):
+    return train(
+        learner,
+        LabeledRows(learner.as_input(rows), torch.from_numpy(labels)),
+        torch.from_numpy(weight),
+        settings,
+        optimizer=make_optimizer(learner, settings),
+        generator=generator(1),
+        **options,
+    )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_training_equals_the_oracle(problem, form):
+    rows, labels, weight = problem
+    learner = make_learner(first_layer_l2=0.02)
+    start = [p.detach().numpy().copy() for p in learner.parameters()]
+    fit(learner, form(rows), labels, weight, TrainingSettings(weight_decay=0.01, max_epochs=50))
+    onehot = np.eye(N_CLASSES)[labels]
+    expected = adam(
+        start,
+        lambda h, o: gradients(rows, onehot, weight, h, o),
+        epochs=50,
+        learning_rate=0.01,
+        decay=[0.03, 0.01],
+    )
+    for got, wanted in zip(learner.parameters(), expected, strict=True):
+        np.testing.assert_allclose(got.detach().numpy(), wanted, rtol=0, atol=1e-11)
+
+
+def test_l2_as_decay_equals_l2_in_the_loss(problem):
+    rows, labels, weight = problem
+    learner = make_learner(first_layer_l2=0.5)
+    logits = learner(learner.as_input(rows))
+    loss = -(torch.log_softmax(logits, 1)[range(20), labels] * torch.from_numpy(weight)).sum()
+    plain = torch.autograd.grad(loss, learner.hidden, retain_graph=True)[0]
+    whole = torch.autograd.grad(loss + learner.penalty(), learner.hidden)[0]
+    decay = learner.parameter_groups(0.0)[0]["weight_decay"]
+    torch.testing.assert_close(whole, plain + decay * learner.hidden.detach())
+
+
+def test_weights_meet_their_own_rows(problem):
+    """A row of weight zero leaves no trace; misaligned weights would let it."""
+    rows, labels, weight = problem
+    weight = weight.copy()
+    weight[3] = 0.0
+    changed = rows.copy()
+    changed[3] = 100.0
+    learners = [make_learner(), make_learner()]
+    for learner, x in zip(learners, (rows, changed), strict=True):
+        fit(learner, x, labels, weight, TrainingSettings(max_epochs=10))
+    torch.testing.assert_close(learners[0].hidden, learners[1].hidden, rtol=0, atol=1e-14)
+    misaligned = TrainingSettings(max_epochs=10, align_weights=False)
+    fit(learners[1], changed, labels, weight, misaligned)
+    fit(learners[0], rows, labels, weight, misaligned)
+    assert (learners[0].hidden - learners[1].hidden).abs().max() > 1e-3
+
+
+def test_without_stopping_rows_every_epoch_runs(problem):
+    learner = make_learner()
+    record = fit(learner, *problem, TrainingSettings(max_epochs=7))
+    assert (record.epochs, record.stop_accuracy, record.stop_loss) == (7, None, None)
+
+
+def test_stop_penalty_is_whole_divided_or_left_out(problem):
+    rows, labels, _ = problem
+    learner = make_learner(first_layer_l2=0.7)
+    stop = LabeledRows(learner.as_input(rows), torch.from_numpy(labels))
+    penalty = learner.penalty().item()
+    none = evaluate(learner, stop, "none")[1]
+    assert evaluate(learner, stop, "full")[1] == pytest.approx(none + penalty)
+    assert evaluate(learner, stop, "diluted")[1] == pytest.approx(none + penalty / 20)
+
+
+def test_divergence_is_an_error_that_names_the_learning_rate(problem):
+    rows, labels, weight = problem
+    settings = TrainingSettings(learning_rate=1e200, max_epochs=50)
+    with pytest.raises(NumericalError, match=r"epoch \d+ \(learning_rate=1e\+200\).*AGC-N503"):
+        fit(make_learner(), rows, labels, weight, settings)
