@@ -285,7 +285,7 @@ class Graph:
             return cls._assembled(parts_from_matrix(edges, nodes, rules), name)
         if foreign.is_networkx(edges):
             _refuse(edges, {**columns, "node_ids": node_ids})
-            nodes = replace(nodes, node_ids=list(edges.nodes))
+            nodes = replace(nodes, node_ids=foreign.networkx_ids(edges))
             edge_list = foreign.networkx_edges(edges, weight or "weight")
         elif foreign.is_pyg(edges):
             _refuse(edges, {**columns, "weight": weight})
@@ -369,7 +369,7 @@ class Graph:
         if isinstance(names, list) and all(isinstance(item, str) for item in names):
             features = foreign.networkx_features(graph, names)
         labels = None if label is None else foreign.networkx_labels(graph, label)
-        nodes = NodeSource(features, labels, list(graph.nodes))
+        nodes = NodeSource(features, labels, foreign.networkx_ids(graph))
         rules = EdgeRules(directed, self_loops, duplicates)
         edges = foreign.networkx_edges(graph, weight)
         return cls._assembled(parts_from_edges(edges, nodes, rules), name)

@@ -116,7 +116,7 @@ def test_offline_names_the_file_and_the_folder(served, cache):
 
 
 def test_a_data_dir_that_is_no_folder_is_an_error(served, tmp_path):
-    with pytest.raises(InputError, match="data_dir is not a folder; got '.*absent'"):
+    with pytest.raises(InputError, match=r"data_dir is not a folder; got '.*absent'"):
         load_dataset("toy", data_dir=tmp_path / "absent")
 
 
@@ -182,7 +182,7 @@ def test_reddit_says_how_to_convert_ones_own_copy():
 
 @pytest.mark.parametrize("load", [load_dataset, load_graph])
 def test_unknown_names_get_the_nearest(load):
-    with pytest.raises(InputError, match="no data set has this name; got 'cora-ml'.*cora_ml"):
+    with pytest.raises(InputError, match=r"no data set has this name; got 'cora-ml'.*cora_ml"):
         load("cora-ml")
 
 

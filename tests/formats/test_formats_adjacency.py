@@ -70,7 +70,9 @@ def test_the_larger_of_two_weights_is_kept_and_told():
     for weights in ([1, 3], [3, 1]):
         matrix, changes = from_edges([(0, 1), (1, 0)], weights=weights)
         assert matrix == [[0, 3, 0], [3, 0, 0], [0, 0, 0]]
-        assert changes.surprises == ["1 edge with another weight in each direction, the larger kept"]
+        assert changes.surprises == [
+            "1 edge with another weight in each direction, the larger kept"
+        ]
 
 
 @pytest.mark.parametrize(("duplicates", "weight"), [("max", 3), ("sum", 6)])

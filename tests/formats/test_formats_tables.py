@@ -143,7 +143,13 @@ def test_parquet_and_frames_keep_their_types(tmp_path):
     data = {"a": [2**53 + 1, 2], "b": ["x", None]}
     path = tmp_path / "table.parquet"
     pq.write_table(pa.table(data), path)
-    for source in (path, pa.table(data), pd.DataFrame(data), pl.DataFrame(data), pl.LazyFrame(data)):
+    for source in (
+        path,
+        pa.table(data),
+        pd.DataFrame(data),
+        pl.DataFrame(data),
+        pl.LazyFrame(data),
+    ):
         assert is_table(source)
         assert read(source)[0] == data
 

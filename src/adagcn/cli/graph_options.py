@@ -23,20 +23,9 @@ def _table_option(name: str, text: str, metavar: str | None = None) -> Any:
 
 
 @dataclass(frozen=True)
-class GraphOptions:
-    """The options that say which graph; exactly one of ``data`` and ``edges`` is given."""
+class TableOptions:
+    """What a user's tables are and how to read them."""
 
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Name of a data set (see: adagcn data list) or an .npz file.",
-            show_default=False,
-        ),
-    ] = None
-    edges: Annotated[
-        Path | None, _table_option("--edges", "One edge per row: two node ids.", "FILE")
-    ] = None
     features: Annotated[
         Path | None,
         _table_option("--features", "One node per row: its id, then numbers.", "FILE"),
@@ -79,13 +68,59 @@ class GraphOptions:
     no_header: Annotated[
         bool, _table_option("--no-header", "The edge file starts with an edge, not with names.")
     ] = False
+
+    def graph_of(self, edges: Path) -> Graph:
+        """Return the graph of an edge table and the other tables."""
+        from adagcn.graph import Graph
+
+        return Graph.from_edges(
+            edges,
+            source=self.source,
+            target=self.target,
+            weight=self.weight,
+            features=self.features,
+            labels=self.labels,
+            id_column=self.id_column,
+            label_column=self.label_column,
+            directed=self.directed,
+            self_loops=self.self_loops,
+            duplicates=self.duplicates,
+            header=False if self.no_header else None,
+        )
+
+    def given(self) -> list[str]:
+        """Return the names of the options that are not at their defaults."""
+        return [
+            next(part for part in _option_names(field.name) if part.startswith("--"))
+            for field in fields(TableOptions)
+            if getattr(self, field.name) != field.default
+        ]
+
+
+@dataclass(frozen=True)
+class GraphOptions(TableOptions):
+    """The options that say which graph; exactly one of ``data`` and ``edges`` is given."""
+
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Name of a data set (see: adagcn data list) or an .npz file.",
+            show_default=False,
+        ),
+    ] = None
+    edges: Annotated[
+        Path | None, _table_option("--edges", "One edge per row: two node ids.", "FILE")
+    ] = None
     data_dir: DataDir = None
     offline: Offline = False
 
     @property
     def is_named(self) -> bool:
         """Whether ``data`` is the name of a data set and not a file."""
-        return self.data is not None and not _is_file_name(self.data)
+        from adagcn.data import CATALOG
+
+        return self.data in CATALOG
 
     def read(self) -> Graph:
         """Return the graph.
@@ -93,16 +128,27 @@ class GraphOptions:
         Raises
         ------
         InputError
-            Both or neither of DATA and tables are given, or they cannot be used.
+            Both or neither of DATA and ``--edges`` are given, or they cannot be used.
         """
-        self._check()
-        if self.data is None:
-            return self._from_tables()
-        from adagcn.data import load_dataset, load_graph
+        from adagcn.data import load_graph
 
-        if self.is_named:
-            return load_dataset(self.data, data_dir=self.data_dir, offline=self.offline or None)
-        return load_graph(self.data)
+        if self.edges is not None and self.data is None:
+            return self.graph_of(self.edges)
+        tables = [*(["--edges"] if self.edges is not None else []), *self.given()]
+        if self.data is None:
+            raise InputError(
+                "AGC-I810",
+                "no graph is given",
+                fix="name a data set such as cora, an .npz file, or your --edges",
+            )
+        if tables:
+            raise InputError(
+                "AGC-I811",
+                f"{', '.join(tables)} describes tables and does not go with DATA",
+                got=self.data,
+                fix="give either DATA or --edges with the other tables",
+            )
+        return load_graph(self.data, data_dir=self.data_dir, offline=self.offline or None)
 
     def default_split(self) -> str:
         """Return the split to use where none is asked for."""
@@ -122,59 +168,6 @@ class GraphOptions:
         given = {"--edges": self.edges, "--features": self.features, "--id": self.id_column}
         return " ".join(f"{name} {value}" for name, value in given.items() if value is not None)
 
-    def _check(self) -> None:
-        if self.data is None and self.edges is None:
-            raise InputError(
-                "AGC-I810",
-                "no graph is given",
-                fix="name a data set such as cora, an .npz file, or your --edges",
-            )
-        if self.data is None:
-            return
-        changed = [name for name, value in self._table_values().items() if value]
-        if changed:
-            raise InputError(
-                "AGC-I811",
-                f"{', '.join(changed)} describes tables and does not go with DATA",
-                got=self.data,
-                fix="give either DATA or --edges with the other tables",
-            )
-
-    def _table_values(self) -> dict[str, Any]:
-        """Return every option about tables that is not at its default."""
-        return {
-            "--edges": self.edges,
-            "--features": self.features,
-            "--labels": self.labels,
-            "--source": self.source,
-            "--target": self.target,
-            "--weight": self.weight,
-            "--id": self.id_column,
-            "--label": self.label_column,
-            "--directed": self.directed != "ignore",
-            "--self-loops": self.self_loops != "keep",
-            "--duplicates": self.duplicates != "max",
-            "--no-header": self.no_header,
-        }
-
-    def _from_tables(self) -> Graph:
-        from adagcn.graph import Graph
-
-        return Graph.from_edges(
-            self.edges,
-            source=self.source,
-            target=self.target,
-            weight=self.weight,
-            features=self.features,
-            labels=self.labels,
-            id_column=self.id_column,
-            label_column=self.label_column,
-            directed=self.directed,
-            self_loops=self.self_loops,
-            duplicates=self.duplicates,
-            header=False if self.no_header else None,
-        )
-
 
 def graph_facts(graph: Graph) -> dict[str, Any]:
     """Return what a graph is, ready for JSON."""
@@ -189,6 +182,3 @@ def graph_facts(graph: Graph) -> dict[str, Any]:
         "changes": list(graph.changes),
     }
 
-
-def _is_file_name(data: str) -> bool:
-    return data.endswith(".npz") or "/" in data or "\\" in data

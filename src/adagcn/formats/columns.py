@@ -57,7 +57,7 @@ def arrow_to_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
         column = column.dictionary_decode()
     if column.null_count == 0 and pa.types.is_primitive(column.type):
         return np.asarray(column.to_numpy(zero_copy_only=False))
-    return _objects(column.to_pylist())
+    return as_objects(column.to_pylist())
 
 
 def exact_integers(values: Iterable[Any]) -> NDArray[Any]:
@@ -67,7 +67,7 @@ def exact_integers(values: Iterable[Any]) -> NDArray[Any]:
         limits = np.iinfo(dtype)
         if not exact or (min(exact) >= limits.min and max(exact) <= limits.max):
             return np.array(exact, dtype=dtype)
-    return _objects(exact)
+    return as_objects(exact)
 
 
 def are_decimals(texts: NDArray[Any]) -> NDArray[np.bool_]:
@@ -102,7 +102,7 @@ def _series_to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
         return arrow_to_numpy(series.to_arrow())
     except (pa.ArrowException, OverflowError, TypeError):
         # Arrow has no column for mixed types or integers past 64 bits; Python objects do.
-        return _objects(series.to_list())
+        return as_objects(series.to_list())
 
 
 def _plain_array(values: Any, argument: str) -> NDArray[Any]:
@@ -119,7 +119,8 @@ def _plain_array(values: Any, argument: str) -> NDArray[Any]:
         raise InputError("AGC-I102", problem, got=values) from error
 
 
-def _objects(values: list[Any]) -> NDArray[Any]:
+def as_objects(values: list[Any]) -> NDArray[Any]:
+    """Return a flat array with the list's items as they are, even if they are lists themselves."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array

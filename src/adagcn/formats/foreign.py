@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adagcn.errors import InputError
-from adagcn.formats.columns import is_tensor, tensor_to_numpy
+from adagcn.formats.columns import as_objects, is_tensor, tensor_to_numpy
 from adagcn.formats.edges import EdgeList
 from adagcn.formats.node_ids import as_id_column
 from adagcn.formats.nodes import NodeSource
@@ -31,15 +31,21 @@ def is_pyg(value: Any) -> bool:
 def networkx_edges(graph: Any, weight: str | None) -> EdgeList:
     """Return the edges of a networkx graph; those without the attribute ``weight`` weigh 1."""
     ends = list(graph.edges())
+    argument = "the networkx graph"
     weights = None
     if weight is not None:
         weights = np.array([1 if w is None else w for *_, w in graph.edges(data=weight)])
     return EdgeList(
-        as_id_column([source for source, _ in ends], "the networkx graph"),
-        as_id_column([target for _, target in ends], "the networkx graph"),
+        as_id_column(as_objects([source for source, _ in ends]), argument),
+        as_id_column(as_objects([target for _, target in ends]), argument),
         weights,
         both_ways_expected=graph.is_directed(),
     )
+
+
+def networkx_ids(graph: Any) -> NDArray[Any]:
+    """Return the nodes of a networkx graph, in its order."""
+    return as_objects(list(graph.nodes))
 
 
 def networkx_features(graph: Any, names: Sequence[str]) -> NDArray[Any]:
@@ -61,8 +67,7 @@ def networkx_labels(graph: Any, name: str) -> NDArray[Any]:
     InputError
         If no node has it.
     """
-    labels = np.empty(graph.number_of_nodes(), dtype=object)
-    labels[:] = [attributes.get(name) for _, attributes in graph.nodes(data=True)]
+    labels = as_objects([attributes.get(name) for _, attributes in graph.nodes(data=True)])
     if all(value is None for value in labels):
         problem = f"no node of the networkx graph has the attribute {name!r}"
         raise InputError("AGC-I180", problem, fix="name the attribute that holds the labels")

@@ -55,7 +55,7 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[Parts, Literal["l1"] | Non
         raise FormatError("AGC-F116", problem, got=error.got, fix=error.fix) from error
     if "labels" not in members or "class_names" not in members:
         return parts, norm
-    labels, classes = _indexed(members["labels"], members["class_names"])
+    labels, classes = _indexed(members["labels"], members["class_names"], len(parts.labels))
     return replace(parts, labels=labels, classes=classes), norm
 
 
@@ -109,11 +109,17 @@ def _node_ids(members: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
     return exact_integers(texts.tolist())
 
 
-def _indexed(labels: NDArray[Any], classes: NDArray[Any]) -> Encoded:
+def _indexed(labels: NDArray[Any], classes: NDArray[Any], n_nodes: int) -> Encoded:
     """Return labels that already are indices into their classes."""
-    if labels.ndim != 1 or labels.dtype.kind not in "iu" or classes.ndim != 1:
-        problem = "labels must be one column of integers and class_names one column"
-        raise FormatError("AGC-F118", problem, got=(str(labels.dtype), labels.shape, classes.shape))
+    if len(np.unique(classes)) < classes.size:
+        problem = "class_names must all be different"
+        raise FormatError("AGC-F113", problem, got=classes.tolist())
+    if labels.shape != (n_nodes,):
+        problem = f"labels must have one row for each of the {n_nodes:,} nodes"
+        raise FormatError("AGC-F114", problem, got=labels.shape)
+    if labels.dtype.kind not in "iu" or classes.ndim != 1 or classes.dtype.kind not in "biuU":
+        problem = "labels must be integers, and class_names one column of names or integers"
+        raise FormatError("AGC-F118", problem, got=(str(labels.dtype), str(classes.dtype)))
     labels = labels.astype(np.int64)
     if labels.size and (labels.min() < UNKNOWN or labels.max() >= len(classes)):
         problem = f"labels must be between -1 and {len(classes) - 1}, the last of class_names"
