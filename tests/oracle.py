@@ -33,7 +33,7 @@ def gradients(rows, onehot, weight, hidden, output):
 
 
 def adam(parameters, gradient_of, *, epochs, learning_rate, decay):
-    """Return the parameters after ``epochs`` steps of Adam with coupled decay, from zero moments."""
+    """Return the parameters after ``epochs`` steps of Adam with coupled decay."""
     first = [np.zeros_like(p) for p in parameters]
     second = [np.zeros_like(p) for p in parameters]
     parameters = [p.copy() for p in parameters]

@@ -115,6 +115,26 @@ def test_ids_of_any_size_stay_exact(ids, make, tmp_path):
     assert Graph.from_npz(again).digest == graph.digest
 
 
+def test_ids_past_64_bits_in_a_frame():
+    frame = pd.DataFrame({"a": BIG, "b": [1, 2, 3, 4, 5]})
+    assert Graph.from_edges(frame).node_ids.tolist() == [1, 2, 3, 4, 5, *BIG]
+
+
+def test_a_feature_or_label_file_needs_names(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("1,0.5\n2,0.25\n")
+    for argument in ("features", "labels"):
+        with pytest.raises(InputError, match=f"first line of {argument} .* looks like data"):
+            Graph.from_edges([(1, 2)], **{argument: path})
+
+
+def test_an_edge_file_without_names(tmp_path):
+    path = tmp_path / "edges.txt"
+    path.write_text("1 2 0.5\n2 3 0.25\n")
+    graph = Graph.from_edges(path, header=False, weight="2")
+    assert (graph.n_edges, graph.adjacency.max()) == (2, 0.5)
+
+
 def test_leading_zeros_in_a_csv_file_make_all_ids_strings(tmp_path):
     edges, nodes = tmp_path / "edges.csv", tmp_path / "nodes.csv"
     edges.write_text("a,b\n12,13\n")
@@ -247,6 +267,8 @@ def test_pytorch_geometric():
     assert Graph.from_pyg(pyg(x=None, y=None, num_nodes=5)).n_nodes == 5
     with pytest.raises(InputError, match="has no edge_index"):
         Graph.from_pyg(pyg(edge_index=None))
+    with pytest.raises(InputError, match=r"two rows, sources and targets; got \(4, 2\)"):
+        Graph.from_pyg(pyg(edge_index=pyg().edge_index.T))
     with pytest.warns(GraphNotice, match="1 one-way edge made two-way"):
         Graph.from_pyg(pyg(edge_index=torch.tensor([[0], [1]])))
 
@@ -333,8 +355,7 @@ TABLE = pd.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})
     ],
 )
 def test_pieces_that_do_not_fit(options, message):
-    with pytest.raises(InputError, match=message), warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphNotice)
+    with pytest.raises(InputError, match=message):
         Graph.from_edges(**options)
 
 
@@ -404,11 +425,12 @@ def test_the_digest_knows_every_part_and_nothing_else():
         small(labels=["u", None, None]),
         small(labels=["u", None, "w"]),
         small(node_ids=["x", "y", "zz"]),
+        small(node_ids=["", "xy", "z"]),
         small(features=np.arange(6.0).reshape(3, 2) + 1),
         small(weighted=False),
         graph.astype(np.float64),
     ]
-    assert len({other.digest for other in [graph, *others]}) == 7
+    assert len({other.digest for other in [graph, *others]}) == 8
 
 
 def test_the_digest_of_ids_depends_on_their_values_only():
@@ -435,6 +457,12 @@ def test_a_pickled_graph_and_a_clone():
     graph = small()
     assert pickle.loads(pickle.dumps(graph)).digest == graph.digest
     assert clone(graph, safe=False) is graph
+
+
+def test_features_of_another_type():
+    assert small().astype(np.float64).features.dtype == np.float64
+    with pytest.raises(InputError, match="dtype must be float32 or float64"):
+        small().astype(np.int64)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])

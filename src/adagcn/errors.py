@@ -40,7 +40,7 @@ class AdaGCNError(Exception):
         """Return the whole message on one line."""
         value = "" if self.got is ... else f"; got {shown(self.got)}"
         remedy = "" if self.fix is None else f". {self.fix[0].upper()}{self.fix[1:]}"
-        return f"{self.problem}{value}{remedy} [{self.code}]"
+        return " ".join(f"{self.problem}{value}{remedy} [{self.code}]".split())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Survive the trip back from a worker process with every field."""

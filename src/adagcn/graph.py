@@ -19,7 +19,8 @@ from adagcn.formats.assembly import Parts, parts_from_edges, parts_from_matrix
 from adagcn.formats.edges import read_edges
 from adagcn.formats.frozen import content_digest, read_only
 from adagcn.formats.graph_file import read_graph, write_graph
-from adagcn.formats.node_ids import NodeIndex, as_ids
+from adagcn.formats.node_ids import as_ids
+from adagcn.formats.node_index import NodeIndex
 from adagcn.formats.nodes import NodeSource
 
 Features: TypeAlias = "NDArray[np.floating[Any]] | sparse.csr_array"
@@ -181,7 +182,21 @@ class Graph:
         )
 
     def astype(self, dtype: Any) -> Graph:
-        """Return the graph with features of another float type, such as ``np.float64``."""
+        """Return the graph with features of another float type.
+
+        Parameters
+        ----------
+        dtype : {float32, float64}
+            The constructors give float32.
+
+        Returns
+        -------
+        Graph
+            The graph, otherwise the same.
+        """
+        if dtype not in (np.float32, np.float64):
+            problem = "dtype must be float32 or float64"
+            raise InputError("AGC-I133", problem, got=dtype)
         return replace(self, features=self.features.astype(dtype))
 
     @classmethod
@@ -247,7 +262,8 @@ class Graph:
             Which weight the same source and target get when they are listed again.
         header : bool, optional
             Whether the CSV file of the edges starts with a line of names; by default it must, and
-            a first line that looks like data is refused.
+            one that starts with a number is refused. Without names the columns are called
+            ``"0"``, ``"1"`` and so on. Files of features and labels always have names.
         name : str, optional
             A name for messages.
 

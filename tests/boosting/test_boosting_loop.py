@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 
 import numpy as np
 import oracle
@@ -247,7 +247,8 @@ SAMME = BoostingRule(combination=Combination("samme"))
 def test_samme_stops_after_a_perfect_layer_unless_told_to_go_on():
     labels = np.array([0, 1, 2, 0])
     right, wrong = answers(labels), answers([1, 1, 2, 0])
-    assert len(boost_fixed([wrong, right, wrong], labels, SAMME)) == 2
+    with pytest.warns(LayerWarning, match="layer 1 makes no training error: boosting stops"):
+        assert len(boost_fixed([wrong, right, wrong], labels, SAMME)) == 2
     on = BoostingRule(combination=Combination("samme"), on_perfect="continue")
     layers = boost_fixed([wrong, right, wrong], labels, on)
     assert len(layers) == 3
@@ -256,7 +257,8 @@ def test_samme_stops_after_a_perfect_layer_unless_told_to_go_on():
 
 def test_samme_raises_the_weight_of_wrong_nodes_by_alpha():
     labels = np.array([0, 1, 2, 0])
-    first, second = boost_fixed([answers([1, 1, 2, 0]), answers(labels)], labels, SAMME)
+    rule = BoostingRule(combination=Combination("samme"), on_perfect="continue")
+    first, second = boost_fixed([answers([1, 1, 2, 0]), answers(labels)], labels, rule)
     assert first.weighted_error == pytest.approx(0.25)
     assert first.coefficient == pytest.approx(np.log(3) + np.log(2))
     np.testing.assert_allclose(np.exp(second.log_weight), np.array([6, 1, 1, 1]) / 9)
@@ -313,5 +315,5 @@ def test_auto_depth_keeps_the_best_prefix_after_three_layers_without_gain():
 
 
 def test_auto_depth_ends_even_if_every_layer_helps():
-    endless = layers_with_stop_losses(iter(lambda c=iter(range(10**6)): float(next(c)), None))
+    endless = layers_with_stop_losses(map(float, count()))
     assert len(best_prefix(endless, np.array([0, 1]), Combination())) == DEEPEST

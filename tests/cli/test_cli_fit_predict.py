@@ -232,3 +232,73 @@ def test_a_reader_that_leaves_early_is_no_error(tables, model):
         f"{command} | true", shell=True, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
+
+
+# Ids of all kinds
+
+
+@pytest.fixture
+def odd_ids(tmp_path):
+    """Edges among a few nodes whose ids are the given texts, each node with a label."""
+
+    def write(names):
+        edges = tmp_path / "edges.csv"
+        with edges.open("w", newline="") as handle:
+            writer = csv.writer(handle)
+            writer.writerow(["a", "b"])
+            writer.writerows(zip(names, names[1:] + names[:1], strict=True))
+        labels = tmp_path / "labels.csv"
+        with labels.open("w", newline="") as handle:
+            writer = csv.writer(handle)
+            writer.writerow(["id", "label"])
+            writer.writerows([name, "yes" if k % 2 else "no"] for k, name in enumerate(names))
+        return ["--edges", edges, "--labels", labels]
+
+    return write
+
+
+def fitted(run_cli, words, tmp_path):
+    out = tmp_path / "model.adagcn"
+    quick = ["--set", "n_layers=1", "--set", "max_epochs=2", "--split", "none"]
+    outcome = run_cli("fit", *words, *quick, "--set", "validation_fraction=0", "--out", out)
+    assert outcome.code == 0, outcome.stderr
+    return out
+
+
+def test_formulas_in_ids_are_defused_in_csv_only(run_cli, odd_ids, tmp_path):
+    names = ["=1+1", "@home", "plain", "-12", "tab\there", "é"]
+    words = odd_ids(names)
+    model = fitted(run_cli, words, tmp_path)
+    safe = run_cli("predict", model, *words)
+    assert {row["id"] for row in rows_of(safe.stdout)} == {
+        "'=1+1", "'@home", "plain", "-12", "tab\there", "é"
+    }  # fmt: skip
+    assert "2 cells" in safe.stderr
+    verbatim = run_cli("predict", model, *words, "--verbatim")
+    assert {row["id"] for row in rows_of(verbatim.stdout)} == set(names)
+    assert "cells" not in verbatim.stderr
+    facts = run_cli("predict", model, *words, "--json").facts
+    assert {row["id"] for row in facts["predictions"]} == set(names)
+
+
+def test_large_integer_ids_are_never_rounded(run_cli, odd_ids, tmp_path):
+    names = [str(2**53 + k) for k in range(5)] + [str(2**70)]
+    words = odd_ids(names)
+    model = fitted(run_cli, words, tmp_path)
+    rows = rows_of(run_cli("predict", model, *words).stdout)
+    assert {row["id"] for row in rows} == set(names)
+    asked = tmp_path / "asked.csv"
+    asked.write_text(f"id\n{2**53 + 1}\n")
+    rows = rows_of(run_cli("predict", model, *words, "--nodes", asked).stdout)
+    assert [row["id"] for row in rows] == [str(2**53 + 1)]
+
+
+def test_escapes_in_labels_do_not_reach_the_terminal(run_cli, odd_ids, tmp_path):
+    words = odd_ids([f"n{k}" for k in range(6)])
+    labels = tmp_path / "labels.csv"
+    labels.write_text(labels.read_text().replace("yes", "\x1b[31myes [bold]"))
+    outcome = run_cli(
+        "predict", fitted(run_cli, words, tmp_path), *words[:2], "--out", tmp_path / "p.csv"
+    )
+    assert outcome.code == 0
+    assert "\x1b" not in outcome.stdout

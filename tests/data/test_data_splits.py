@@ -162,6 +162,14 @@ def test_stratified_uses_every_label_once_or_names_a_small_class(labels, seed, s
     assert again.digest == split.digest
 
 
+@pytest.mark.parametrize("fraction", [0.01, 0.5, 0.99])
+def test_stratified_leaves_each_class_a_node_of_each_kind(fraction):
+    labels = np.array([0, 1, 0, 1, 1, 0])
+    split = stratified_split(labels, 0, stop_fraction=fraction)
+    for role in ROLES:
+        assert sorted(labels[getattr(split, role)]) == [0, 1]
+
+
 def test_stratified_trains_on_as_many_per_class_as_asked():
     labels = labels_of(300)
     for asked, expected in ((None, 20), (7, 7)):

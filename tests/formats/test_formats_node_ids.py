@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adagcn.errors import InputError
-from adagcn.formats.node_ids import NodeIndex, as_id_column, as_ids, of_one_kind, union
+from adagcn.formats.node_ids import as_id_column, as_ids, of_one_kind, union
+from adagcn.formats.node_index import NodeIndex
 
 BIG = [2**24 + 1, 2**31 + 5, 2**53 + 1, 2**63 + 1, 2**70]
 
@@ -82,6 +83,8 @@ def test_strings_of_any_container(values):
         (np.array([b"x"]), "must hold integers or strings"),
         (["a\0", "a"], "NUL character"),
         (np.zeros((2, 2), dtype=int), r"must be one column; got \(2, 2\)"),
+        ("abc", "must be a list, an array or a column; got 'abc'"),
+        ({1, 2}, "must be a list, an array or a column"),
         (5, "must be a list, an array or a column"),
     ],
 )

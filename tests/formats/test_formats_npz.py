@@ -79,6 +79,8 @@ def test_same_arrays_give_same_bytes_in_any_order(tmp_path):
     write_npz(tmp_path / "a.npz", ARRAYS)
     write_npz(tmp_path / "b.npz", dict(reversed(ARRAYS.items())))
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        assert {member.date_time for member in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 @pytest.mark.parametrize("layout", [">f8", ">i4", "<f2", ">U3"])

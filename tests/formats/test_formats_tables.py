@@ -78,7 +78,7 @@ def test_columns_by_name_and_only_those(write):
 
 def test_a_file_without_names(write):
     path = write("1,2\n3,4\n")
-    with pytest.raises(InputError, match="looks like data.*got '1,2'.*header=False"):
+    with pytest.raises(InputError, match=r"looks like data.*got '1,2'.*header=False"):
         read(path, header=None)
     assert read(path, header=False)[0] == {"0": ["1", "3"], "1": ["2", "4"]}
     assert read(path, header=True)[0] == {"1": ["3"], "2": ["4"]}
@@ -88,10 +88,16 @@ def test_named_columns_are_not_mistaken_for_data(write):
     assert read(write("a,2\n3,4\n"), header=None)[0] == {"a": ["3"], "2": ["4"]}
 
 
+def test_numbers_are_not_guessed_from_the_first_lines(write):
+    path = write("id,x\n" + "a,1\n" * 5_000_000 + "b,0.5\n")
+    assert read(path, (None,))[0]["x"][-1] == 0.5
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("a,b\n1,2\n1,2,3\n", r"Row #3: Expected 2 columns, got 3"),
+        ("a,b,w\n1,2,1\n3,4,heavy\n", "Row #3: CSV conversion error to double: .*'heavy'"),
         ("a,b\n1,2\n3\n", r"Row #3: Expected 2 columns, got 1"),
         (b"a,b\n1,caf\xe9\n", "invalid UTF8"),
         (b"caf\xe9,b\n1,2\n", "is not UTF-8 text"),
@@ -152,6 +158,17 @@ def test_parquet_and_frames_keep_their_types(tmp_path):
     ):
         assert is_table(source)
         assert read(source)[0] == data
+
+
+def test_pandas_columns_without_names():
+    frame = pd.DataFrame([[1, 2], [3, 4]])
+    assert read(frame) == ({"0": [1, 3], "1": [2, 4]}, ["0", "1"])
+    assert read(frame, ("1",), only_text=True) == ({"1": [2, 4]}, ["1"])
+
+
+def test_pandas_columns_of_the_same_name():
+    with pytest.raises(InputError, match="columns of the same name"):
+        read(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 
 
 def test_what_is_not_a_table():

@@ -42,8 +42,8 @@ def test_hops_are_powers_of_the_propagator(propagator, features):
 
 
 def test_sparse_and_dense_input_give_the_same_hops(propagator, features):
-    pairs = zip(hop_stream(propagator, features), hop_stream(propagator, features.toarray()))
-    for from_sparse, from_dense in islice(pairs, 6):
+    streams = (hop_stream(propagator, form) for form in (features, features.toarray()))
+    for from_sparse, from_dense in zip(*(islice(s, 6) for s in streams), strict=True):
         np.testing.assert_allclose(dense(from_sparse), from_dense, atol=1e-15)
 
 
@@ -90,8 +90,7 @@ def test_proposition_1_expands_appnp_by_hops(propagator, teleport):
     signal = np.random.default_rng(2).normal(size=(60, 4))
     coefficients = appnp_coefficients(teleport, n_steps=7)
     expected = sum(
-        c * dense(hop)
-        for c, hop in zip(coefficients, hop_stream(propagator, signal), strict=False)
+        c * dense(hop) for c, hop in zip(coefficients, hop_stream(propagator, signal), strict=False)
     )
     got = power_iteration_ppr(propagator, signal, teleport=teleport, n_steps=7)
     np.testing.assert_allclose(got, expected, atol=1e-14)

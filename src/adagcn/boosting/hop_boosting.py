@@ -179,6 +179,7 @@ def boost_hops(
         )
         yield layer
         if outcome.perfect and rule.combination.combine == "samme" and rule.on_perfect == "stop":
+            _say_perfect(hop)
             return
         log_weight = layer.next_log_weight
 
@@ -231,6 +232,15 @@ def weigh_layer(
         coefficient=rule.combination.coefficient(hop, alpha),
         next_log_weight=node_weights.normalized(log_weight + rule.reweight_rate * change),
         perfect=error == 0.0,
+    )
+
+
+def _say_perfect(hop: int) -> None:
+    warnings.warn(
+        f"layer {hop} makes no training error: boosting stops, as SAMME has nothing left to weigh; "
+        "on_perfect='continue' goes on with the next hop",
+        LayerWarning,
+        stacklevel=2,
     )
 
 

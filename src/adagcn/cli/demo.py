@@ -24,7 +24,7 @@ _DATA = "cora"
 _SPLIT = "val:0"
 _FIGURE = "adagcn-demo.png"
 _MODEL = "adagcn-demo.adagcn"
-_STRENGTHS = (1.0, 10.0, 100.0, 1000.0)  # C of the logistic regression
+_STRENGTHS = (1.0, 10.0, 100.0)  # C of the logistic regression
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,9 @@ def _show(
         f"({split.name}, preset {run.model.preset})."
     )
     rows = [[each.name, percent(each.accuracy), f"{each.seconds:.2f}"] for each in results]
+    console.print()
     console.print(rows_table(["model", "accuracy", "seconds"], rows, width=console.width))
+    console.print()
     console.print("Accuracy of AdaGCN by the farthest hop in the ensemble")
     mark = (results[-1].name, results[-1].accuracy)
     unicode = (console.encoding or "").lower().startswith("utf")

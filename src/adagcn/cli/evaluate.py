@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
     from adagcn.graph import Graph
 
+_LARGEST_MATRIX = 10  # labels whose confusion is shown in a terminal
+
 
 @with_option_groups
 def evaluate(
     model: ModelFile,
-    source: GraphOptions,
+    options: GraphOptions,
     common: Common,
     split: Annotated[
         str | None,
@@ -39,10 +41,10 @@ def evaluate(
     from adagcn.estimators.registry import load_model
 
     use_threads(common.threads)
-    graph = source.read()
+    graph = options.read()
     fitted = load_model(model, graph=graph)
-    name = split or source.default_split()
-    scored = graph.labeled_nodes if name == "none" else source.split(graph, name).score_nodes
+    name = split or options.default_split()
+    scored = graph.labeled_nodes if name == "none" else options.split(graph, name).score_nodes
     _check_labels(graph, scored, fitted.classes_)
     if name == "none":
         note("every label is scored, also those that the model was trained on")
@@ -103,21 +105,24 @@ def _show(facts: dict[str, Any], graph: Graph) -> None:
     )
     rows = [
         [
-            str(each["label"]),
+            f"{number} {each['label']}",
             f"{each['nodes']:,}",
             *(percent(each[n]) for n in ("precision", "recall", "f1")),
         ]
-        for each in facts["per_class"]
+        for number, each in enumerate(facts["per_class"])
     ]
+    console.print()
     console.print(
         rows_table(["label", "nodes", "precision", "recall", "F1"], rows, width=console.width)
     )
+    console.print()
     console.print(_confusion_table(facts["confusion"], console.width))
 
 
 def _confusion_table(confusion: dict[str, Any], width: int) -> Any:
-    """Return true labels by predicted ones; columns are numbered, since names may be long."""
-    names = [f"{number} {label}" for number, label in enumerate(confusion["labels"])]
-    header = ["true label, predicted as", *map(str, range(len(names)))]
-    rows = [[name, *map(str, row)] for name, row in zip(names, confusion["matrix"], strict=True)]
+    """Return true labels by predicted ones; both are numbered, since names may be long."""
+    if len(confusion["labels"]) > _LARGEST_MATRIX:
+        return "The confusion matrix has too many labels to show; --json has it."
+    header = ["true label, predicted as", *map(str, range(len(confusion["labels"])))]
+    rows = [[str(number), *map(str, row)] for number, row in enumerate(confusion["matrix"])]
     return rows_table(header, rows, width=width)

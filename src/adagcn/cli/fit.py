@@ -31,7 +31,7 @@ _NOT_SET = {"graph", "preset", "learner", "warm_start", "random_state"}
 
 @with_option_groups
 def fit(
-    source: GraphOptions,
+    options: GraphOptions,
     common: Common,
     model: Annotated[str, typer.Option("--model", help="adagcn or adasgc.")] = "adagcn",
     split: Annotated[
@@ -65,11 +65,11 @@ def fit(
     from adagcn.estimators.registry import model_class
 
     family = model_class(model)
-    name = split or source.default_split()
+    name = split or options.default_split()
     given = _settings(family, settings or [], name)
     use_threads(common.threads)
-    graph = source.read()
-    chosen = None if name == "none" else source.split(graph, name)
+    graph = options.read()
+    chosen = None if name == "none" else options.split(graph, name)
     estimator = family(graph, preset=preset, random_state=common.seed, **given)
     run = run_training(estimator, graph, chosen)
     if out is not None:
@@ -85,7 +85,7 @@ def fit(
     if common.as_json:
         print_json(facts)
     else:
-        _show(facts, graph, source)
+        _show(facts, graph, options)
 
 
 def _settings(family: type[HopBoostingClassifier], pairs: list[str], split: str) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _settings(family: type[HopBoostingClassifier], pairs: list[str], split: str)
     return given
 
 
-def _show(facts: dict[str, Any], graph: Graph, source: GraphOptions) -> None:
+def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
     console = screen()
     accuracy, stop_accuracy = facts["accuracy"], facts["stop_accuracy"]
     console.print(
@@ -113,9 +113,11 @@ def _show(facts: dict[str, Any], graph: Graph, source: GraphOptions) -> None:
             ]
         )
     )
+    console.print()
     console.print(_layers_table(facts, console.width))
     if facts["out"] is not None:
-        console.print(f"Next: adagcn predict {facts['out']} {source.words()}", soft_wrap=True)
+        console.print()
+        console.print(f"Next: adagcn predict {facts['out']} {options.words()}", soft_wrap=True)
 
 
 def _layers_table(facts: dict[str, Any], width: int) -> Any:

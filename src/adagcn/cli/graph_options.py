@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -91,7 +91,7 @@ class TableOptions:
     def given(self) -> list[str]:
         """Return the names of the options that are not at their defaults."""
         return [
-            next(part for part in _option_names(field.name) if part.startswith("--"))
+            f"--{field.name.removesuffix('_column').replace('_', '-')}"
             for field in fields(TableOptions)
             if getattr(self, field.name) != field.default
         ]
@@ -182,3 +182,17 @@ def graph_facts(graph: Graph) -> dict[str, Any]:
         "changes": list(graph.changes),
     }
 
+
+def graph_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return a graph's file and facts as names and values to show."""
+    sizes = facts.get("class_sizes", {})
+    return [
+        ("file", str(facts["path"])),
+        *((name, f"{facts[name]:,}") for name in ("nodes", "edges", "features", "labeled")),
+        ("directed", "yes" if facts["directed"] else "no"),
+        (
+            "classes",
+            ", ".join(f"{label}: {n:,}" for label, n in sizes.items()) or str(facts["classes"]),
+        ),
+        ("digest", facts["digest"]),
+    ]

@@ -17,6 +17,8 @@ from rich.text import Text
 
 from adagcn.errors import InputError
 
+_NARROWEST_NAMES = 16  # columns; the names of rows may be folded down to this
+
 
 def one_line(text: str) -> str:
     r"""Return ``text`` on one line, with control characters (terminal escapes) spelled out.
@@ -58,12 +60,12 @@ def facts_table(facts: Iterable[tuple[str, str]], *, title: str | None = None) -
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts:
-        table.add_row(name, one_line(value))
+        table.add_row(one_line(name), one_line(value))
     return table
 
 
 def rows_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int, title: str | None = None
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int
 ) -> Table | Group:
     """Return a table with a header; where ``width`` is too narrow for it, one block per row.
 
@@ -75,25 +77,25 @@ def rows_table(
         The cells.
     width : int
         Columns of the terminal.
-    title : str, optional
-        A line above.
 
     Returns
     -------
     rich.table.Table or rich.console.Group
         What to print.
     """
-    heading = None if title is None else Text(one_line(title), style="bold")
-    table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for position, name in enumerate(header):
-        table.add_column(name, justify="left" if position == 0 else "right", overflow="fold")
+        if position == 0:
+            table.add_column(name, overflow="fold")
+        else:
+            table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*(one_line(cell) for cell in row))
-    needed = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True))
-    if needed <= width:
+    widths = [max(map(len, column)) + 2 for column in zip(header, *rows, strict=True)]
+    if min(widths[0], _NARROWEST_NAMES) + sum(widths[1:]) <= width:
         return table
     blocks = [facts_table(zip(header[1:], row[1:], strict=True), title=row[0]) for row in rows]
-    return Group(*([title] if title else []), *blocks)
+    return Group(*(part for block in blocks for part in (block, "")))
 
 
 def percent(share: float) -> str:

@@ -26,7 +26,7 @@ ModelFile = Annotated[
 @with_option_groups
 def predict(
     model: ModelFile,
-    source: GraphOptions,
+    options: GraphOptions,
     common: Common,
     nodes: Annotated[
         str | None,
@@ -62,9 +62,9 @@ def predict(
     check_table_suffix(out)
     check_out(out, force=force)
     use_threads(common.threads)
-    graph = source.read()
+    graph = options.read()
     fitted = load_model(model, graph=graph)
-    ids = graph.node_ids if nodes is None else _read_ids(nodes, source.id_column, graph)
+    ids = graph.node_ids if nodes is None else _read_ids(nodes, options.id_column, graph)
     table = prediction_table(ids, fitted.predict_proba(ids), fitted.classes_)
     if out is None or out.suffix.lower() == ".csv":
         table = table if verbatim or common.as_json else _defused(table)
@@ -98,7 +98,7 @@ def _deliver(table: pa.Table, facts: dict[str, Any], out: Path | None, *, as_jso
             facts_table(
                 [
                     ("predicted", f"{facts['nodes']:,} nodes"),
-                    *((f"  {row['label']}", f"{row['id_count']:,}") for row in counts.to_pylist()),
+                    *((f"as {row['label']}", f"{row['id_count']:,}") for row in counts.to_pylist()),
                     ("written to", str(out)),
                 ]
             )

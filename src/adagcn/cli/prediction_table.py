@@ -43,7 +43,8 @@ def prediction_table(
 
     ranked = np.sort(proba, axis=1)
     columns: dict[str, Any] = {
-        "id": node_ids,
+        # Integers past 64 bits have no Arrow type; as text they keep every digit.
+        "id": node_ids.astype(str) if node_ids.dtype == object else node_ids,
         "label": classes[proba.argmax(axis=1)],
         "probability": ranked[:, -1],
         "margin": ranked[:, -1] - ranked[:, -2],

@@ -121,7 +121,7 @@ def _planned_layers(model: HopBoostingClassifier) -> int | None:
 
     params = model.get_params(deep=False)
     given = {name: value for name, value in params.items() if name in Settings.model_fields}
-    n_layers = resolve(model.preset, model.graph.name if model.graph else None, given).n_layers
+    n_layers = resolve(model.preset, model.graph, given).n_layers
     return None if n_layers == "auto" else n_layers
 
 

@@ -23,6 +23,16 @@ from adagcn.errors import InputError
 from adagcn.formats.npz import read_npz
 from adagcn.graph import Graph
 
+__all__ = [
+    "Split",
+    "SplitName",
+    "gasteiger_split",
+    "make_split",
+    "parse_split",
+    "public_split",
+    "stratified_split",
+]
+
 _SPLIT_TEXT = re.compile(r"(?:(val|test|stratified):(0|[1-9]\d{0,9})|(public))", re.ASCII)
 
 

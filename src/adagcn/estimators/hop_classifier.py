@@ -310,7 +310,7 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
             )
         if graph is not None:
             model_file.check_graph(file.manifest, graph)
-        return model_file.restore(cls(graph, **file.manifest.constructor), file)
+        return model_file.restore(cls, file, graph)
 
     @property
     def model_digest_(self) -> str:

@@ -50,6 +50,8 @@ def encode(y: NDArray[Any], argument: str = "y") -> tuple[NDArray[Any], NDArray[
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "as many classes as samples": small is no mistake
             check_classification_targets(y)
+        if y.dtype.kind == "c":
+            raise TypeError("complex numbers have no order")
         classes, indices = np.unique(y, return_inverse=True)
     except (TypeError, ValueError) as error:
         raise InputError(

@@ -20,13 +20,22 @@ import warnings
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 import safetensors.numpy
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from safetensors import SafetensorError
 
 from adagcn.boosting.hop_boosting import BoostedLayer
@@ -51,16 +60,27 @@ class _Strict(BaseModel):
 
 
 class ClassValues(_Strict):
-    """Label values: the array's dtype and its items."""
+    """Label values: the array's dtype (boolean, integer, float or text) and its items."""
 
-    dtype: str
-    values: list[Any]
+    dtype: Annotated[str, Field(pattern=r"^([<>|=][biufU]\d{1,6}|\|O)$")]
+    values: Annotated[list[bool | int | float | str], Field(min_length=2)]
+
+    @model_validator(mode="after")
+    def _make_an_array(self) -> Self:
+        if self.dtype == "|O" and not all(isinstance(value, str) for value in self.values):
+            raise ValueError("labels of type object must be text")
+        self.array()
+        return self
+
+    def array(self) -> NDArray[Any]:
+        """Return the label values as they were."""
+        return np.array(self.values, dtype=self.dtype)
 
 
 class LayerEntry(_Strict):
     """The numbers of one layer; its arrays are tensors."""
 
-    hop: int
+    hop: NonNegativeInt
     factor: float
     coefficient: float
     weighted_error: float
@@ -85,16 +105,23 @@ class Manifest(_Strict):
     params: dict[str, Any]
     constructor: dict[str, Any]
     classes: ClassValues
-    n_features: int
+    n_features: PositiveInt
     feature_names: list[str] | None
     on_graph: bool
     graph_name: str | None
     input_digest: str | None
-    seed: int
+    seed: NonNegativeInt
     stop_accuracy: float | None
-    layers: list[LayerEntry]
+    layers: Annotated[list[LayerEntry], Field(min_length=1)]
     tensors: dict[str, TensorEntry]
     versions: dict[str, str]
+
+    @field_validator("layers")
+    @classmethod
+    def _hops_from_zero(cls, layers: list[LayerEntry]) -> list[LayerEntry]:
+        if [layer.hop for layer in layers] != list(range(len(layers))):
+            raise ValueError("layers must be on hops 0, 1, 2, …")
+        return layers
 
 
 @dataclass(frozen=True)
@@ -132,11 +159,20 @@ def read_model(path: str | Path) -> ModelFile:
     return _from_bytes(content, path)
 
 
-def restore(estimator: Estimator, file: ModelFile) -> Estimator:
-    """Give an estimator, made by its constructor, all that ``fit`` had learnt."""
+def restore(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Estimator:
+    """Return an estimator that has learnt what the file holds."""
     manifest = file.manifest
+    try:
+        estimator: Estimator = kind(graph, **manifest.constructor)
+    except TypeError as error:
+        raise FormatError(
+            "AGC-F712",
+            f"the model file has arguments that {kind.__name__} does not take",
+            got=str(error),
+            fix="use the release of adagcn that wrote the file, or a newer one",
+        ) from None
     settings = Settings(**manifest.params)
-    estimator.classes_ = np.array(manifest.classes.values, dtype=manifest.classes.dtype)
+    estimator.classes_ = manifest.classes.array()
     estimator.params_ = {"preset": manifest.preset, **manifest.params}
     estimator.n_features_in_ = manifest.n_features
     if manifest.feature_names is not None:

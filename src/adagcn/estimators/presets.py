@@ -149,7 +149,7 @@ def _preset_values(preset: str, graph: Graph | None) -> dict[str, Any]:
     if preset in ("paper", "released"):
         row = {**_PAPER, **_paper_row(preset, None if graph is None else graph.name)}
         return {**row, **_RELEASED} if preset == "released" else row
-    rate = {"boosted": 0.2, "unweighted": 0.0}.get(preset)
+    rate = {"boosted": 0.1, "unweighted": 0.0}.get(preset)
     change = {} if rate is None else {"reweight_rate": rate}
     shape = _TUNED_WITHOUT_GRAPH if graph is None else {}
     return {**_PAPER, **_TUNED, **change, **shape}

@@ -20,7 +20,8 @@ from adagcn.formats.columns import is_tensor, tensor_to_numpy
 from adagcn.formats.edges import EdgeList
 from adagcn.formats.labels import UNKNOWN, Encoded
 from adagcn.formats.matrices import Matrix, as_csr
-from adagcn.formats.node_ids import IdColumn, NodeIndex, as_id_column, of_one_kind, union
+from adagcn.formats.node_ids import IdColumn, as_id_column, of_one_kind, union
+from adagcn.formats.node_index import NodeIndex
 from adagcn.formats.nodes import Nodes, NodeSource, read_nodes
 
 

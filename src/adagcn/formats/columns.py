@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import narwhals as nw
@@ -106,6 +106,9 @@ def _series_to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _plain_array(values: Any, argument: str) -> NDArray[Any]:
+    if isinstance(values, str | bytes | set | frozenset | Mapping):  # no items, or none in order
+        problem = f"{argument} must be a list, an array or a column"
+        raise InputError("AGC-I100", problem, got=values, fix="put it in a list")
     if is_tensor(values):
         return tensor_to_numpy(values)
     if hasattr(values, "__array__"):

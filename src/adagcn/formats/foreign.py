@@ -87,6 +87,9 @@ def pyg_edges(data: Any) -> EdgeList:
     if data.edge_index is None:
         problem = "the PyTorch Geometric data has no edge_index"
         raise InputError("AGC-I181", problem, fix="convert its adjacency to edge_index first")
+    if data.edge_index.ndim != 2 or data.edge_index.shape[0] != 2:
+        problem = "edge_index must have two rows, sources and targets"
+        raise InputError("AGC-I184", problem, got=tuple(data.edge_index.shape))
     sources, targets = tensor_to_numpy(data.edge_index)
     weights = next(filter(_is_weights, (getattr(data, n, None) for n in _PYG_WEIGHTS)), None)
     return EdgeList(

@@ -239,8 +239,8 @@ def _checked_dtype(archive: zipfile.ZipFile, member: Member, path: Path) -> np.d
 
 def _read_array(archive: zipfile.ZipFile, member: Member) -> NDArray[Any]:
     with archive.open(member) as stream:
+        # The header fits the size, so this reads to the end, where zipfile compares the checksum.
         array: NDArray[Any] = npy.read_array(stream, allow_pickle=False)
-        stream.read(1)  # reaching the end is what compares the checksum
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

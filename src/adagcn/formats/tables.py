@@ -47,7 +47,9 @@ class Table:
 
 def is_table(value: Any) -> bool:
     """Return whether ``value`` is a data frame or the path of a file."""
-    return is_path(value) or _as_frame(value) is not None
+    if is_path(value):
+        return True
+    return isinstance(_as_native(value), nw.DataFrame | nw.LazyFrame)
 
 
 def is_path(value: Any) -> bool:
@@ -62,7 +64,7 @@ def read_table(
     text: Sequence[str | None],
     only_text: bool = False,
     also: Sequence[str] = (),
-    header: bool | None = True,
+    header: bool | None = None,
 ) -> tuple[Table, list[str]]:
     """Read a file or a frame.
 
@@ -74,8 +76,8 @@ def read_table(
     argument : str
         What to call it in messages.
     text : sequence of str or None
-        Columns of ids and labels: read as text from CSV, never as numbers. ``None`` in place i
-        stands for the i-th column of the table.
+        Columns of ids and labels: read as text from CSV, never as numbers, while the others must
+        be numbers. ``None`` in place i stands for the i-th column of the table.
     only_text : bool
         Whether to read no other columns than ``text`` and ``also``.
     also : sequence of str
@@ -110,23 +112,28 @@ def read_table(
     return _read_csv(path, argument, text, also if only_text else None, header)
 
 
-def _as_frame(value: Any) -> nw.DataFrame[Any] | None:
-    native: Any = nw.from_native(value, pass_through=True)
-    if isinstance(native, nw.LazyFrame):
-        native = native.collect()
-    return native if isinstance(native, nw.DataFrame) else None
+def _as_native(value: Any) -> Any:
+    try:
+        return nw.from_native(value, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(
+            "AGC-I134", "a frame has columns of the same name", fix="rename them"
+        ) from error
 
 
 def _read_frame(
     source: Any, argument: str, text: Sequence[str | None], also: Sequence[str] | None
 ) -> tuple[Table, list[str]]:
-    frame = _as_frame(source)
-    if frame is None:
+    frame = _as_native(source)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame):
         problem = f"{argument} must be a data frame or the path of a CSV or Parquet file"
         raise InputError("AGC-I121", problem, got=type(source).__name__)
-    names = _resolve(text, frame.columns, argument)
-    wanted = _wanted(names, also, frame.columns, argument)
-    columns = {str(name): _arrow_or_series(frame.get_column(name)) for name in wanted}
+    named = {str(name): name for name in frame.columns}  # pandas also has columns 0, 1, …
+    names = _resolve(text, list(named), argument)
+    wanted = _wanted(names, also, list(named), argument)
+    columns = {name: _arrow_or_series(frame.get_column(named[name])) for name in wanted}
     return Table(columns, argument), names
 
 
@@ -164,9 +171,11 @@ def _read_csv(
         _check_is_header(fields, path, argument)
     available = [str(i) for i in range(len(fields))] if header is False else fields
     names = _resolve(text, available, argument)
+    wanted = _wanted(names, also, available, argument)
     convert = pacsv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()),
-        include_columns=_wanted(names, also, available, argument),
+        # Never guessed: a guess from the first lines can be wrong for the last.
+        column_types={name: pa.string() if name in names else pa.float64() for name in wanted},
+        include_columns=wanted,
         null_values=[""],  # "NA" and "null" are names like any other
         strings_can_be_null=True,
     )
@@ -193,7 +202,10 @@ def _parse_csv(
         return pacsv.read_csv(path, serial, parse, convert)
     except (pa.ArrowException, OSError) as error:
         problem = f"{argument} {str(path)!r} cannot be read: {_first_line(error)}"
-        raise FormatError("AGC-F123", problem, fix="correct the file; it must be UTF-8") from error
+        fix = (
+            "correct the file: UTF-8, as many fields in each line, numbers as features and weights"
+        )
+        raise FormatError("AGC-F123", problem, fix=fix) from error
 
 
 def _first_fields(path: Path, argument: str) -> tuple[str, list[str]]:
@@ -213,12 +225,12 @@ def _first_fields(path: Path, argument: str) -> tuple[str, list[str]]:
 
 
 def _check_is_header(fields: Sequence[str], path: Path, argument: str) -> None:
-    if all(_is_number(field) for field in fields[:2]):
+    if _is_number(fields[0]):
         raise InputError(
             "AGC-I126",
             f"the first line of {argument} {str(path)!r} looks like data, not like column names",
             got=",".join(fields[:5]),
-            fix="pass header=False if the file has no line of names, header=True if it has",
+            fix="start the file with a line of names (for edges, header=False says there is none)",
         )
 
 

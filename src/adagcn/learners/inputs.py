@@ -39,7 +39,7 @@ def as_input(rows: Features, like: Tensor) -> Input:
         if like.device.type == "cpu":
             return SparseRows(sparse.csr_array(rows, dtype=dtype))
         rows = rows.toarray()
-    return torch.from_numpy(np.ascontiguousarray(rows, dtype=dtype)).to(like.device)
+    return torch.from_numpy(np.require(rows, dtype, ["C", "W"])).to(like.device)
 
 
 def times(inputs: Input, weight: Tensor) -> Tensor:

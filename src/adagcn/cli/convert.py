@@ -1,0 +1,90 @@
+"""``adagcn data convert``: other libraries' files and users' tables as one ``.npz`` file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from adagcn.cli.graph_options import TableOptions, graph_facts, graph_rows
+from adagcn.cli.options import Common, Force, with_option_groups
+from adagcn.cli.output import check_out, facts_table, print_json, screen
+from adagcn.errors import InputError
+
+
+@with_option_groups
+def convert(
+    origin: Annotated[
+        Path,
+        typer.Argument(metavar="SOURCE", help="Folder of Planetoid or Reddit, or an edge table."),
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The .npz file to write.")],
+    tables: TableOptions,
+    common: Common,
+    form: Annotated[
+        Literal["auto", "planetoid", "reddit", "edges"],
+        typer.Option("--format", help="What SOURCE is; found out by looking, unless given."),
+    ] = "auto",
+    name: Annotated[
+        str | None,
+        typer.Option("--name", help="Which Planetoid set, where the folder holds several."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Turn other libraries' files, or your own tables, into one .npz file without pickles."""
+    check_out(out, force=force)
+    if out.suffix != ".npz":
+        raise InputError("AGC-I815", "OUT must end in .npz", got=str(out), fix="rename it")
+    kind = _form_of(origin) if form == "auto" else form
+    if kind != "edges" and tables.given():
+        raise InputError(
+            "AGC-I816",
+            f"{', '.join(tables.given())} describes tables and does not go with {kind} files",
+            got=str(origin),
+            fix="leave it out, or use --format edges",
+        )
+    if kind == "edges":
+        tables.graph_of(origin).to_npz(out)
+    else:
+        _convert_folder(origin, out, kind, name)
+    from adagcn.graph import Graph
+
+    facts = {"path": out, "format": kind, **graph_facts(Graph.from_npz(out))}
+    if common.as_json:
+        print_json(facts)
+    else:
+        screen().print(facts_table(graph_rows(facts)))
+
+
+def _form_of(origin: Path) -> str:
+    """Return what a origin is by the files in it."""
+    if not origin.is_dir():
+        return "edges"
+    if (origin / "adj_full.npz").exists():
+        return "reddit"
+    if any(origin.glob("ind.*.graph")):
+        return "planetoid"
+    raise InputError(
+        "AGC-I817",
+        "SOURCE is a folder without files of Planetoid (ind.*.graph) or Reddit (adj_full.npz)",
+        got=str(origin),
+        fix="name the folder that holds them, or an edge table",
+    )
+
+
+def _convert_folder(origin: Path, out: Path, kind: str, name: str | None) -> None:
+    from adagcn.data import convert_planetoid, convert_reddit
+
+    if kind == "reddit":
+        convert_reddit(origin, out)
+        return
+    names = sorted(path.name.split(".")[1] for path in origin.glob("ind.*.graph"))
+    if name is None and len(names) != 1:
+        raise InputError(
+            "AGC-I818",
+            f"{origin} does not hold exactly one Planetoid data set",
+            got=names,
+            fix="say which with --name, and put its eight ind.* files there",
+        )
+    convert_planetoid(origin, name or names[0], out)

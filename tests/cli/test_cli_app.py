@@ -1,0 +1,71 @@
+"""What the commands look like from outside, before any of them works."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import adagcn
+
+COMMANDS = [
+    ["demo"],
+    ["fit"],
+    ["predict"],
+    ["evaluate"],
+    *(["data", name] for name in ("list", "get", "info", "verify", "convert")),
+]
+
+
+def test_the_version_is_the_packages(run_cli):
+    outcome = run_cli("--version")
+    assert (outcome.code, outcome.stdout) == (0, f"adagcn {adagcn.__version__}\n")
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert project["project"]["version"] == adagcn.__version__
+
+
+@pytest.mark.parametrize("words", [["--help"], []])
+def test_help_lists_the_commands(run_cli, words):
+    outcome = run_cli(*words)
+    assert outcome.code == 0
+    for command in ("demo", "fit", "predict", "evaluate", "data"):
+        assert command in outcome.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_takes_the_same_options(run_cli, command):
+    outcome = run_cli(*command, "--help")
+    assert outcome.code == 0
+    for option in ("--json", "--seed", "--threads", "--debug"):
+        assert option in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fitt", "cora"], "No such command 'fitt'. Did you mean 'fit'? (see 'adagcn --help')"),
+        (["data"], "Missing command (see 'adagcn data --help')"),
+        (["predict"], "Missing argument 'MODEL' (see 'adagcn predict --help')"),
+    ],
+)
+def test_usage_errors_are_one_line(run_cli, words, message):
+    outcome = run_cli(*words)
+    assert outcome.code == 2
+    assert outcome.stderr == f"adagcn: error: {message}\n"
+    assert outcome.stdout == ""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["fit", "--help"], ["--version"]], ids=" ".join)
+def test_help_loads_nothing_heavy(words):
+    code = (
+        "import sys; from adagcn.cli import main; main(sys.argv[1:]); "
+        "heavy = {'torch', 'sklearn', 'scipy', 'numpy', 'pyarrow', 'matplotlib'} & {*sys.modules}; "
+        "sys.exit(' '.join(sorted(heavy)) or None)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
