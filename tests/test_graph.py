@@ -153,7 +153,7 @@ def test_one_node_table_may_hold_the_labels():
 
 
 @pytest.mark.parametrize(
-    "labels", [{2: "x", 0: "y"}, ["y", None, "x"], pd.Series(["y", None, "x"])]
+    "labels", [{0: "y", 2: "x"}, ["y", None, "x"], pd.Series(["y", None, "x"])]
 )
 def test_labels_of_every_form(labels):
     graph = Graph.from_edges([(0, 1), (1, 2)], labels=labels)

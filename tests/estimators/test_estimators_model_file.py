@@ -23,7 +23,13 @@ from adagcn.errors import (
     ResourceError,
 )
 from adagcn.estimators import MODELS, load_model
-from adagcn.estimators.model_file import FORMAT_VERSION, MAGIC, _canonical, _from_bytes, read_model
+from adagcn.estimators.model_file import (
+    FORMAT_VERSION,
+    MAGIC,
+    canonical_json,
+    from_bytes,
+    read_model,
+)
 
 QUICK = {"n_layers": 2, "max_epochs": 5, "random_state": 0}
 
@@ -85,9 +91,9 @@ def test_every_flipped_bit_is_refused(saved):
         for bit in range(8):
             content[position] ^= 1 << bit
             with pytest.raises((IntegrityError, FormatError)):
-                _from_bytes(bytes(content), path)
+                from_bytes(bytes(content), path)
             content[position] ^= 1 << bit
-    _from_bytes(bytes(content), path)
+    from_bytes(bytes(content), path)
 
 
 def test_every_truncation_is_refused(saved, tmp_path):
@@ -127,7 +133,7 @@ def rewritten(path, change_manifest=lambda m: m, change_tensors=lambda t: t, ver
     size = struct.unpack_from("<Q", content, 12)[0]
     manifest = json.loads(content[20 : 20 + size])
     tensors = safetensors.numpy.load(content[28 + size : -32])
-    manifest_bytes = _canonical(change_manifest(manifest))
+    manifest_bytes = canonical_json(change_manifest(manifest))
     block = safetensors.numpy.save(change_tensors(tensors))
     body = struct.pack("<8sIQ", MAGIC, version or FORMAT_VERSION, len(manifest_bytes))
     body += manifest_bytes + struct.pack("<Q", len(block)) + block

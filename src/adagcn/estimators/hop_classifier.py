@@ -20,8 +20,9 @@ from adagcn.boosting.combination import Combination, CombinedVotes
 from adagcn.boosting.depth import best_prefix
 from adagcn.boosting.hop_boosting import BoostedLayer, BoostingRule, FitHop, boost_hops
 from adagcn.errors import InputError, WeightCollapseWarning
-from adagcn.estimators import model_file
+from adagcn.estimators import persistence
 from adagcn.estimators import problem as problems
+from adagcn.estimators.model_file import read_model
 from adagcn.estimators.presets import resolve
 from adagcn.estimators.problem import FitProblem, Rows
 from adagcn.estimators.settings import Settings
@@ -295,12 +296,12 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Write the model to one checked file; see :mod:`adagcn.estimators.model_file`."""
         check_is_fitted(self, "layers_")
-        model_file.save_model(self, path)
+        persistence.save_model(self, path)
 
     @classmethod
     def load(cls, path: str | Path, *, graph: Graph | None = None) -> Self:
         """Read a model that :meth:`save` wrote, to predict on ``graph``."""
-        file = model_file.read_model(path)
+        file = read_model(path)
         if file.manifest.model != cls.model_key:
             raise InputError(
                 "AGC-I624",
@@ -309,13 +310,13 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
                 fix="use adagcn.estimators.load_model(path), which takes any kind",
             )
         if graph is not None:
-            model_file.check_graph(file.manifest, graph)
-        return model_file.restore(cls, file, graph)
+            persistence.check_graph(file.manifest, graph)
+        return persistence.restore(cls, file, graph)
 
     @property
     def model_digest_(self) -> str:
         """SHA-256 of what was learnt and the resolved parameters; no times, no versions."""
-        return model_file.model_digest(self)
+        return persistence.model_digest(self)
 
     def __sklearn_tags__(self) -> Any:
         """Say which kind of X is on: node ids with a graph, a feature matrix without."""
