@@ -36,6 +36,7 @@ help:
 
 demo: $(VENV)/.installed-report
 	@$(BIN)/adagcn demo
+	@echo 'The adagcn command is in $(BIN); put it on your path with: . $(BIN)/activate'
 
 # One thread per process: the machine's cores go to the tests, and results do not depend on them.
 test: export OMP_NUM_THREADS = 1
@@ -66,7 +67,7 @@ $(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
 	@$(INSTALL) --editable '.[dev]'
 	@touch $(VENV)/.installed-report $@
 
-# Order-only on nothing: an environment that exists is kept, whatever its age.
+# No prerequisites: an environment that exists is kept, whatever its age.
 $(BIN)/python:
 	@command -v $(PYTHON) > /dev/null || { \
 		echo 'make: $(PYTHON) is not installed: install Python 3.11 or newer,' \

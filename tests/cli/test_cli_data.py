@@ -103,6 +103,7 @@ def test_fitting_the_converted_file_is_fitting_the_tables(run_cli, tables, tmp_p
         ([".", "out.csv"], "must end in .npz"),
         ([".", "out.npz", "--format", "planetoid"], "exactly one Planetoid data set"),
         ([".", "out.npz", "--format", "reddit", "--id", "x"], "--id describes tables"),
+        ([".", "out.npz", "--format", "reddit", "--name", "x"], "--name does not go with"),
     ],
 )
 def test_what_cannot_be_converted(run_cli, tmp_path, monkeypatch, words, message):

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -118,6 +119,16 @@ def test_an_unknown_node_is_named(run_cli, tables, model, tmp_path):
     assert outcome.stdout == ""
 
 
+def test_the_next_command_works_as_it_is_printed(run_cli, tables, tmp_path):
+    out = tmp_path / "m.adagcn"
+    fitted = run_cli("fit", *tables.with_labels, "--self-loops", "drop", *QUICK, "--out", out)
+    (line,) = [each for each in fitted.stdout.splitlines() if each.startswith("Next: ")]
+    words = shlex.split(line.removeprefix("Next: adagcn "))
+    assert words[-2:] == ["--self-loops", "drop"]
+    assert "--labels" not in words
+    assert run_cli(*words).code == 0
+
+
 def test_training_on_every_label(run_cli, tables):
     facts = run_cli("fit", *tables.with_labels, *QUICK, "--split", "none", "--json").facts
     assert facts["accuracy"] is None
@@ -161,6 +172,8 @@ def test_people_get_tables_that_fit_their_terminal(
         (["nowhere/graph.npz"], 3, "nowhere/graph.npz"),
         (["--edges", "nowhere.csv"], 3, "nowhere.csv"),
         (["cora", "--edges", "e.csv"], 3, "does not go with DATA"),
+        (["cora", "--labels", "l.csv", "--no-header"], 3, "--labels, --no-header describes"),
+        (["--edges", "e.csv", "--data-dir", "."], 3, "--data-dir"),
         (["--model", "gcn9", "cora"], 3, "adagcn"),
         (["cora", "--set", "hiden_units=3"], 3, "hidden_units"),
         (["cora", "--set", "n_layers=-1"], 3, "n_layers"),

@@ -180,6 +180,29 @@ def test_reddit_says_how_to_convert_ones_own_copy():
         load_dataset("reddit")
 
 
+def test_a_converted_reddit_is_found_by_name_and_known_by_its_counts(tmp_path, monkeypatch):
+    mine = planted_partition(40, 2, 3, seed=0)
+    mine.to_npz(tmp_path / "reddit.npz")
+    with pytest.raises(IntegrityError, match=r"is not Reddit: that has 232,965 nodes"):
+        load_dataset("reddit", data_dir=tmp_path)
+    small = replace(
+        CATALOG["reddit"], raw_nodes=40, cleaned=replace(CATALOG["reddit"].cleaned, n_features=3)
+    )
+    monkeypatch.setattr("adagcn.data.load.find_dataset", lambda name: small)
+    assert load_dataset("reddit", data_dir=tmp_path, raw=True).digest == mine.digest
+
+
+def test_class_names_that_are_python_objects_are_left_unread(tmp_path):
+    graph = planted_partition(40, 2, 3, seed=0)
+    graph.to_npz(tmp_path / "plain.npz")
+    arrays = dict(np.load(tmp_path / "plain.npz"))
+    arrays["class_names"] = np.array(["a", "b"], dtype=object)
+    np.savez(tmp_path / "objects.npz", **arrays)
+    read = load_graph(tmp_path / "objects.npz")
+    assert read.classes.tolist() == [0, 1]
+    np.testing.assert_array_equal(read.labels, graph.labels)
+
+
 @pytest.mark.parametrize("load", [load_dataset, load_graph])
 def test_unknown_names_get_the_nearest(load):
     with pytest.raises(InputError, match=r"no data set has this name; got 'cora-ml'.*cora_ml"):

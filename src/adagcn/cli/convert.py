@@ -33,7 +33,7 @@ def convert(
     force: Force = False,
 ) -> None:
     """Turn other libraries' files, or your own tables, into one .npz file without pickles."""
-    check_out(out, force=force)
+    check_out(out, force=force, name="OUT")
     if out.suffix != ".npz":
         raise InputError("AGC-I815", "OUT must end in .npz", got=str(out), fix="rename it")
     kind = _form_of(origin) if form == "auto" else form
@@ -43,6 +43,10 @@ def convert(
             f"{', '.join(tables.given())} describes tables and does not go with {kind} files",
             got=str(origin),
             fix="leave it out, or use --format edges",
+        )
+    if kind != "planetoid" and name is not None:
+        raise InputError(
+            "AGC-I820", f"--name does not go with {kind} files", got=name, fix="leave it out"
         )
     if kind == "edges":
         tables.graph_of(origin).to_npz(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -88,13 +89,13 @@ class TableOptions:
             header=False if self.no_header else None,
         )
 
-    def given(self) -> list[str]:
-        """Return the names of the options that are not at their defaults."""
-        return [
-            f"--{field.name.removesuffix('_column').replace('_', '-')}"
+    def given(self) -> dict[str, Any]:
+        """Return the options that are not at their defaults, by the names that users write."""
+        return {
+            f"--{field.name.removesuffix('_column').replace('_', '-')}": getattr(self, field.name)
             for field in fields(TableOptions)
             if getattr(self, field.name) != field.default
-        ]
+        }
 
 
 @dataclass(frozen=True)
@@ -132,23 +133,34 @@ class GraphOptions(TableOptions):
         """
         from adagcn.data import load_graph
 
-        if self.edges is not None and self.data is None:
+        self._check()
+        if self.edges is not None:
             return self.graph_of(self.edges)
-        tables = [*(["--edges"] if self.edges is not None else []), *self.given()]
-        if self.data is None:
+        return load_graph(str(self.data), data_dir=self.data_dir, offline=self.offline or None)
+
+    def _check(self) -> None:
+        """Refuse options that contradict each other or would be without effect."""
+        if self.data is None and self.edges is None:
             raise InputError(
                 "AGC-I810",
                 "no graph is given",
                 fix="name a data set such as cora, an .npz file, or your --edges",
             )
-        if tables:
+        tables = [*(["--edges"] if self.edges is not None else []), *self.given()]
+        if self.data is not None and tables:
             raise InputError(
                 "AGC-I811",
                 f"{', '.join(tables)} describes tables and does not go with DATA",
                 got=self.data,
                 fix="give either DATA or --edges with the other tables",
             )
-        return load_graph(self.data, data_dir=self.data_dir, offline=self.offline or None)
+        if self.data_dir is not None and (self.data is None or self.data.endswith(".npz")):
+            raise InputError(
+                "AGC-I819",
+                "--data-dir is where data sets with a name are looked for",
+                got=str(self.data_dir),
+                fix="leave it out",
+            )
 
     def default_split(self) -> str:
         """Return the split to use where none is asked for."""
@@ -162,11 +174,15 @@ class GraphOptions(TableOptions):
         return make_split(graph, name, source=source)
 
     def words(self) -> str:
-        """Return the options that name this graph again, for a command to copy."""
+        """Return the words that name this graph again without its labels, for a user to copy."""
         if self.data is not None:
-            return self.data
-        given = {"--edges": self.edges, "--features": self.features, "--id": self.id_column}
-        return " ".join(f"{name} {value}" for name, value in given.items() if value is not None)
+            return shlex.quote(self.data)
+        given = {"--edges": self.edges, **self.given()}
+        given.pop("--labels", None)
+        if self.labels is not None:
+            given.pop("--label", None)
+        flags = [[name] if value is True else [name, str(value)] for name, value in given.items()]
+        return shlex.join(word for flag in flags for word in flag)
 
 
 def graph_facts(graph: Graph) -> dict[str, Any]:

@@ -29,7 +29,6 @@ Debug = Annotated[
         rich_help_panel=_EVERYWHERE,
     ),
 ]
-Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 DataDir = Annotated[
     Path | None,

@@ -107,7 +107,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def check_out(path: Path | None, *, force: bool) -> None:
+def check_out(path: Path | None, *, force: bool, name: str = "--out") -> None:
     """Refuse, before any work is done, to write where a file is or no folder is.
 
     Parameters
@@ -116,6 +116,8 @@ def check_out(path: Path | None, *, force: bool) -> None:
         Where a command will write; None writes nowhere.
     force : bool
         Whether an existing file may be replaced.
+    name : str
+        What the user calls the path.
 
     Raises
     ------
@@ -125,14 +127,14 @@ def check_out(path: Path | None, *, force: bool) -> None:
     if path is None:
         return
     if path.is_dir():
-        raise InputError("AGC-I801", "--out is a folder", got=str(path), fix="name a file in it")
+        raise InputError("AGC-I801", f"{name} is a folder", got=str(path), fix="name a file in it")
     if path.exists() and not force:
         raise InputError(
-            "AGC-I802", "--out exists", got=str(path), fix="name another file or add --force"
+            "AGC-I802", f"{name} exists", got=str(path), fix="name another file or add --force"
         )
     if not path.parent.is_dir():
         raise InputError(
-            "AGC-I803", "--out lies in a folder that does not exist", got=str(path), fix="make it"
+            "AGC-I803", f"{name} lies in a folder that does not exist", got=str(path), fix="make it"
         )
 
 

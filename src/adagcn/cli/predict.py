@@ -66,8 +66,9 @@ def predict(
     fitted = load_model(model, graph=graph)
     ids = graph.node_ids if nodes is None else _read_ids(nodes, options.id_column, graph)
     table = prediction_table(ids, fitted.predict_proba(ids), fitted.classes_)
-    if out is None or out.suffix.lower() == ".csv":
-        table = table if verbatim or common.as_json else _defused(table)
+    as_csv = not common.as_json if out is None else out.suffix.lower() == ".csv"
+    if as_csv and not verbatim:
+        table = _defused(table)
     facts: dict[str, Any] = {
         "model": fitted.model_key,
         "model_digest": fitted.model_digest_,

@@ -11,7 +11,7 @@ from adagcn.data.catalog import CATALOG, Counts, DataSet, find_dataset
 from adagcn.data.cleaning import clean_as_paper
 from adagcn.data.digests import check_digest, file_digest, is_genuine
 from adagcn.data.download import cache_folder, fetch, is_offline
-from adagcn.errors import InputError, ResourceError
+from adagcn.errors import InputError, IntegrityError, ResourceError
 from adagcn.graph import Graph
 
 
@@ -28,7 +28,7 @@ def load_dataset(
     ----------
     name : str
         A key of the catalog: ``cora`` (part of this package), ``cora_ml``, ``citeseer``,
-        ``pubmed``, ``ms_academic``.
+        ``pubmed``, ``ms_academic``; ``reddit`` once the user has converted its published files.
     data_dir : str or path-like, optional
         A folder to look in first; then come the one that the environment variable ``ADAGCN_DATA``
         names and the user's cache, into which a file that is nowhere is downloaded.
@@ -59,6 +59,8 @@ def load_dataset(
     """
     path = locate_dataset(name, data_dir=data_dir, offline=offline)
     graph = Graph.from_npz(path, name=name)
+    if not find_dataset(name).file.digests:
+        _check_counts(find_dataset(name), graph, path)
     return graph if raw else clean_as_paper(graph)
 
 
@@ -109,11 +111,12 @@ def locate_dataset(
     Returns
     -------
     Path
-        A file with a digest of the catalog.
+        A file with a digest of the catalog; for a data set without one, the user's own conversion.
     """
     dataset = find_dataset(name)
-    _check_known(dataset)
     found = _find(dataset, data_dir)
+    if not dataset.file.digests:
+        return _converted(dataset, found)
     if found is None:
         return fetch(dataset.file, cache_folder(), offline=offline)
     if found.parent == cache_folder() and not is_offline(offline):
@@ -215,14 +218,28 @@ def verify_dataset(
     )
 
 
-def _check_known(dataset: DataSet) -> None:
-    if not dataset.file.digests:
+def _converted(dataset: DataSet, found: Path | None) -> Path:
+    """Return the file that the user converted; there is no digest to download one by."""
+    if found is None:
         raise ResourceError(
             "AGC-R300",
-            f"the data set {dataset.key} cannot be loaded by name, since no digest of its file is "
-            "known to verify it by",
-            fix=f"get {dataset.origin}, run `adagcn data convert` on their folder, and pass the "
-            "path of the .npz that it writes",
+            f"the data set {dataset.key} is not downloaded, since no digest of its file is known "
+            "to verify it by",
+            fix=f"get {dataset.origin}; `adagcn data convert FOLDER {dataset.file.name}` writes a "
+            "file that is found in data_dir or ADAGCN_DATA",
+        )
+    return found
+
+
+def _check_counts(dataset: DataSet, graph: Graph, path: Path) -> None:
+    """Refuse a converted file that holds another graph than its name says."""
+    if (graph.n_nodes, graph.n_features) != (dataset.raw_nodes, dataset.cleaned.n_features):
+        raise IntegrityError(
+            "AGC-G302",
+            f"{path} is not {dataset.title}: that has {dataset.raw_nodes:,} nodes and "
+            f"{dataset.cleaned.n_features:,} features",
+            got=graph,
+            fix="convert the published files again, or pass the path to use the file as your own",
         )
 
 

@@ -28,7 +28,7 @@ from adagcn.formats.npz import read_npz, write_npz
 _CSR = ("data", "indices", "indptr", "shape")
 _KEYS = {
     *(f"{matrix}.{part}" for matrix in ("adj_matrix", "attr_matrix") for part in _CSR),
-    *("attr_matrix", "labels", "class_names", "node_ids", "node_ids.decimal"),
+    *("attr_matrix", "labels", "node_ids", "node_ids.decimal"),
     *("feature_norm", "feature_dtype"),
 }
 
@@ -45,7 +45,8 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[Parts, Literal["l1"] | Non
     UnsafeFileError
         If one of its arrays would have to be unpickled.
     """
-    members = read_npz(path, keys=_KEYS)
+    # Class names as Python objects stay unread: the labels then stand for themselves.
+    members = read_npz(path, keys=_KEYS, dispensable={"class_names"})
     adjacency = csr_from_members(members, "adj_matrix")
     norm = _feature_norm(members)
     try:

@@ -38,6 +38,7 @@ def read_npz(
     *,
     keys: Collection[str] | None = None,
     required: Collection[str] = (),
+    dispensable: Collection[str] = (),
     max_bytes: int | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Read the arrays of an ``.npz`` file that may come from anywhere.
@@ -54,6 +55,8 @@ def read_npz(
         Names to read if they are there; all that are not object arrays by default.
     required : collection of str
         Names that must be there, in addition to ``keys``.
+    dispensable : collection of str
+        Names to read besides, if they are there and are not object arrays.
     max_bytes : int, optional
         What the arrays read may take together. By default 2 GiB, or twenty times the file's size
         if that is more.
@@ -78,11 +81,12 @@ def read_npz(
             _check_directory(handle, archive)
             members = _members(archive, path)
             _check_required(members, required, path)
-            wanted = members if keys is None else _pick(members, {*keys, *required})
+            asked = {*(members if keys is None else keys), *required, *dispensable}
+            wanted = _pick(members, asked)
             allowed = max(_ALWAYS_ALLOWED_BYTES, _ALLOWED_EXPANSION * path.stat().st_size)
             _check_total(wanted, path, allowed if max_bytes is None else max_bytes)
-            skip = set() if keys is not None else set(members) - set(required)
-            return _read_members(archive, wanted, skip, path)
+            may_skip = set(dispensable if keys is not None else members) - set(required)
+            return _read_members(archive, wanted, may_skip, path)
     except AdaGCNError:
         raise
     except Exception as error:
