@@ -49,7 +49,7 @@ def as_features(values: Any, argument: str = "features", dtype: Any = np.float32
     with np.errstate(over="ignore"):
         converted = matrix.astype(dtype, copy=False)
     check_finite(converted, f"{argument}, as {np.dtype(dtype).name},")
-    if not sparse.issparse(converted):
+    if isinstance(converted, np.ndarray):
         return np.ascontiguousarray(converted)
     if not converted.data.all():
         converted = converted.copy()
