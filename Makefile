@@ -5,10 +5,9 @@
 # Variables (make demo PYTHON=python3.12 TORCH_INDEX=...):
 #   PYTHON       the interpreter that makes the virtual environment
 #   VENV         where the virtual environment lives
-#   TORCH_INDEX  a package index that serves CPU builds of PyTorch, such as
-#                https://download.pytorch.org/whl/cpu; a plain install on Linux pulls CUDA,
-#                several gigabytes that nothing here needs. It is asked beside the usual index,
-#                and its "2.13.0+cpu" wins over the plain "2.13.0" of constraints.txt.
+#   TORCH_INDEX  the package index of PyTorch's CPU builds, as PyTorch's install page names it; a
+#                plain install on Linux pulls CUDA, several gigabytes that nothing here needs. It
+#                is asked beside the usual index, and its "2.13.0+cpu" wins over "2.13.0".
 #   PIP_FLAGS    more options for pip
 #   PYTEST_FLAGS more options for pytest, such as "-x tests/boosting"
 
@@ -32,7 +31,7 @@ help:
 	@echo 'make format   rewrite the code in the one format and fix what the linter can'
 	@echo 'make clean    remove $(VENV), caches and what the demo wrote'
 	@echo
-	@echo 'On Linux, TORCH_INDEX=https://download.pytorch.org/whl/cpu keeps the download small.'
+	@echo 'On Linux, TORCH_INDEX=(the index of CPU builds) keeps the download of PyTorch small.'
 
 demo: $(VENV)/.installed-report
 	@$(BIN)/adagcn demo

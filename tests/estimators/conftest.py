@@ -32,6 +32,3 @@ def task() -> Task:
     order = np.random.default_rng(0).permutation(graph.node_ids)
     return Task(graph, order[:45], order[45:75], order[75:])
 
-
-# Short enough for a suite, long enough to learn something.
-QUICK = {"n_layers": 3, "max_epochs": 15, "random_state": 0}
