@@ -31,4 +31,3 @@ def task() -> Task:
     graph = planted_partition(n_nodes=150, n_classes=3, n_features=20, seed=1)
     order = np.random.default_rng(0).permutation(graph.node_ids)
     return Task(graph, order[:45], order[45:75], order[75:])
-

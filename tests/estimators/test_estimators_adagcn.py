@@ -28,7 +28,7 @@ def test_the_whole_estimator_equals_the_oracle(task):
 
     fitter = NetworkFitter(None, None, None, None, seed=0)
     start = AdaGCNClassifier.make_network(
-        clf._settings(), graph.n_features, 3, fitter._generator("start", 0), torch.float64
+        clf.resolved_settings(), graph.n_features, 3, fitter._generator("start", 0), torch.float64
     )
     features = graph.features
     scores, weights = oracle.adagcn(

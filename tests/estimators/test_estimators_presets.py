@@ -18,7 +18,7 @@ def resolved(preset: str, graph: Graph | None = None, **given):
     clf = AdaGCNClassifier(graph, preset=preset, **given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PresetNotice)
-        return clf._settings().model_dump()
+        return clf.resolved_settings().model_dump()
 
 
 @pytest.mark.parametrize(

@@ -86,20 +86,21 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         self
             The fitted model.
         """
-        settings = self._settings()
+        settings = self.resolved_settings()
         earlier = self._earlier_layers()
         seed = self.seed_ if earlier else problems.seed_of(self.random_state)
         problem = problems.make_problem(
             self, settings, seed, X, y, sample_weight, X_val=X_val, y_val=y_val
         )
         settings = settings.model_copy(update={"feature_norm": problem.feature_norm})
-        self._check_continues(earlier, problem)
+        self._check_continues(earlier, problem, settings)
         layers = self._boost(problem, settings, seed, earlier)
         self._set_fitted(layers, problem, settings, seed)
         self._warn_if_collapsed()
         return self
 
-    def _settings(self) -> Settings:
+    def resolved_settings(self) -> Settings:
+        """Return the hyper-parameters that ``fit`` will use: the user's, else the preset's."""
         given = {
             name: value
             for name, value in self.get_params(deep=False).items()
@@ -134,11 +135,13 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         """Return the layers that a warm start goes on from."""
         return list(self.layers_) if self.warm_start and hasattr(self, "layers_") else []
 
-    def _check_continues(self, earlier: Sequence[BoostedLayer], problem: FitProblem) -> None:
+    def _check_continues(
+        self, earlier: Sequence[BoostedLayer], problem: FitProblem, settings: Settings
+    ) -> None:
         """Refuse a warm start with other nodes, other classes or fewer layers."""
         if not earlier:
             return
-        n_layers = self._settings().n_layers
+        n_layers = settings.n_layers
         same_nodes = len(earlier[0].log_weight) == len(problem.nodes.labels)
         if not same_nodes or not np.array_equal(self.classes_, problem.classes):
             raise InputError(

@@ -13,48 +13,15 @@ from types import MappingProxyType
 from typing import Any
 
 from adagcn.errors import InputError, PresetNotice
-from adagcn.estimators.settings import Settings, checked
+from adagcn.estimators.settings import DEFAULTS, Settings, checked
 from adagcn.graph import Graph
 
-# Algorithm 1 and section 4 of the paper, literally. Where the paper says "dropout" without a place,
-# it is on both layers, as in the network that it adapts; the paper's rates are per data set, below.
-_PAPER: Mapping[str, Any] = MappingProxyType(
-    {
-        "n_layers": 12,
-        "normalization": "symmetric",
-        "teleport": 0.0,
-        "hop_scale": "none",
-        "feature_norm": "graph",
-        "hidden_units": 5000,
-        "dropout": 0.0,
-        "hidden_dropout": 0.0,
-        "first_layer_l2": 5e-3,
-        "relu_logits": False,
-        "learning_rate": 0.01,
-        "weight_decay": 1e-4,
-        "max_epochs": 500,
-        "patience": 300,
-        "stop_on": "ranked",
-        "stop_penalty": "full",
-        "validation_fraction": 0.0,
-        "carry_parameters": True,
-        "carry_optimizer": False,
-        "share_stopping": False,
-        "align_weights": True,
-        "weight_update": "onehot",
-        "reweight_rate": 1.0,
-        "combine": "samme_r",
-        "vote": "hard",
-        "ema_teleport": 0.1,
-        "on_perfect": "stop",
-    }
-)
-
-# The paper's own row for each of its data sets.
+# The paper's own row for each of its data sets, where it differs from the defaults of Settings.
+# Where the paper says "dropout" without a place, it is on both layers, as in the network it adapts.
 _PAPER_ROWS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "citeseer": {"n_layers": 15, "weight_decay": 1e-3},
-        "cora_ml": {"n_layers": 12},
+        "cora_ml": {},
         "pubmed": {"n_layers": 20, "dropout": 0.2, "hidden_dropout": 0.2},
         "ms_academic": {
             "n_layers": 5,
@@ -139,7 +106,7 @@ def resolve(preset: str, graph: Graph | None, given: Mapping[str, Any]) -> Setti
             got=preset,
             fix=f"did you mean {near[0]!r}?" if near else "'tuned' is the default",
         )
-    values = _preset_values(preset, graph)
+    values = {**DEFAULTS, **_preset_values(preset, graph)}
     return checked(
         {name: values[name] if value is None else value for name, value in given.items()}
     )
@@ -147,12 +114,12 @@ def resolve(preset: str, graph: Graph | None, given: Mapping[str, Any]) -> Setti
 
 def _preset_values(preset: str, graph: Graph | None) -> dict[str, Any]:
     if preset in ("paper", "released"):
-        row = {**_PAPER, **_paper_row(preset, None if graph is None else graph.name)}
-        return {**row, **_RELEASED} if preset == "released" else row
+        row = _paper_row(preset, None if graph is None else graph.name)
+        return {**row, **_RELEASED} if preset == "released" else dict(row)
     rate = {"boosted": 0.1, "unweighted": 0.0}.get(preset)
     change = {} if rate is None else {"reweight_rate": rate}
     shape = _TUNED_WITHOUT_GRAPH if graph is None else {}
-    return {**_PAPER, **_TUNED, **change, **shape}
+    return {**_TUNED, **change, **shape}
 
 
 def _paper_row(preset: str, graph_name: str | None) -> Mapping[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -22,46 +24,52 @@ Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 
 
 class Settings(BaseModel):
-    """The resolved hyper-parameters of a boosted model, as a model file remembers them."""
+    """The resolved hyper-parameters of a model, as a model file remembers them.
+
+    The defaults are Algorithm 1 with the paper's values, those of Cora-ML where it has one per data
+    set; :mod:`adagcn.estimators.presets` says what each preset changes. A model sets those that it
+    has.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     # Depth and hops
-    n_layers: Count | Literal["auto"]  # boosted learners, on hops 0 … n_layers − 1 (paper: L + 1)
-    normalization: Normalization  # of the adjacency: the paper's is symmetric
-    teleport: Share  # γ: share of the input features that every hop keeps
-    hop_scale: HopScale  # size of hop features: as they are, rows of length one, one size per hop
-    feature_norm: Literal["l1", "none", "graph"]  # rows of X; "graph": whatever the graph has
+    n_layers: Count | Literal["auto"] = 12  # boosted learners, on hops 0 … n_layers − 1 (L + 1)
+    normalization: Normalization = "symmetric"  # of the adjacency
+    teleport: Share = 0.0  # γ: share of the input features that every hop keeps
+    hop_scale: HopScale = "none"  # size of hop features
+    feature_norm: Literal["l1", "none", "graph"] = "graph"  # rows of X; "graph": as the graph's are
 
     # The learner
-    dropout: Share  # on the learner's input
-    first_layer_l2: NonNegative  # λ of (λ/2)‖W0‖²
-
-    # The learner's hidden layer; a linear learner has none of these
-    hidden_units: Count = 1
+    hidden_units: Count = 5000
+    dropout: Share = 0.0  # on the learner's input
     hidden_dropout: Share = 0.0
+    first_layer_l2: NonNegative = 5e-3  # λ of (λ/2)‖W0‖²
     relu_logits: bool = False  # released code only
 
     # Training of a layer
-    learning_rate: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]  # Adam's
-    weight_decay: NonNegative
-    max_epochs: Count
-    patience: Count
-    stop_on: StopOn
-    stop_penalty: StopPenalty
-    validation_fraction: Share  # of the labelled nodes, set aside for stopping if no X_val; 0: none
-    carry_parameters: bool  # start from the hop before
-    carry_optimizer: bool
-    share_stopping: bool  # released code only
-    align_weights: bool  # False: released code only
+    learning_rate: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 0.01  # Adam's
+    weight_decay: NonNegative = 1e-4
+    max_epochs: Count = 500
+    patience: Count = 300
+    stop_on: StopOn = "ranked"
+    stop_penalty: StopPenalty = "full"
+    validation_fraction: Share = 0.0  # of the labelled nodes, set aside if there is no X_val
+    carry_parameters: bool = True  # start from the hop before
+    carry_optimizer: bool = False
+    share_stopping: bool = False  # released code only
+    align_weights: bool = True  # False: released code only
 
     # Boosting
-    weight_update: WeightUpdate
-    reweight_rate: NonNegative  # on the exponent of the update: 1 is the paper, 0 none
-    combine: Combine
-    vote: Vote  # of combine="samme"
-    ema_teleport: Annotated[float, Field(gt=0.0, lt=1.0)]  # γ of combine="ema"
-    on_perfect: Literal["stop", "continue"]  # of combine="samme"
+    weight_update: WeightUpdate = "onehot"
+    reweight_rate: NonNegative = 1.0  # on the exponent of the update: 1 is the paper, 0 none
+    combine: Combine = "samme_r"
+    vote: Vote = "hard"  # of combine="samme"
+    ema_teleport: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.1  # γ of combine="ema"
+    on_perfect: Literal["stop", "continue"] = "stop"  # of combine="samme"
+
+
+DEFAULTS: Mapping[str, Any] = MappingProxyType(Settings().model_dump())
 
 
 def checked(values: dict[str, Any]) -> Settings:
