@@ -44,7 +44,7 @@ test: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 $(PYTEST_FLAGS)
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix

@@ -192,6 +192,34 @@ def test_what_cannot_be_used_is_one_line(run_cli, words, code, message):
     assert message in outcome.stderr
 
 
+@pytest.mark.parametrize("command", ["fit", "evaluate"])
+def test_labels_are_needed(run_cli, tables, model, command):
+    first = [model[0]] if command == "evaluate" else []
+    outcome = run_cli(command, *first, *tables.options)
+    assert outcome.code == 3
+    assert "the graph has no labels" in outcome.stderr
+
+
+def test_too_few_labels_for_a_split_point_to_training_on_all(run_cli, tables, tmp_path):
+    labels = tmp_path / "few.csv"
+    labels.write_text("name,fruit\nperson 1,apple\nperson 2,banana\nperson 3,apple\n")
+    outcome = run_cli("fit", *tables.options, "--labels", labels)
+    assert outcome.code == 3
+    assert "--split none" in outcome.stderr
+    words = ["--split", "none", "--set", "validation_fraction=0", *QUICK, "--json"]
+    facts = run_cli("fit", *tables.options, "--labels", labels, *words).facts
+    assert facts["stop_accuracy"] is None
+
+
+def test_labels_of_another_kind_are_not_compared(run_cli, tables, model, tmp_path):
+    labels = tmp_path / "numbers.csv"
+    rows = "".join(f"person {k},{k % 3}\n" for k in range(160))
+    labels.write_text(f"name,fruit\n{rows}")
+    outcome = run_cli("evaluate", model[0], *tables.options, "--labels", labels)
+    assert outcome.code == 3
+    assert "labels are numbers, the model's are not" in outcome.stderr
+
+
 def test_an_existing_file_is_kept_unless_forced(run_cli, tables, tmp_path):
     out = tmp_path / "old.adagcn"
     out.write_text("precious")

@@ -28,6 +28,6 @@ class Task:
 
 @pytest.fixture(scope="session")
 def task() -> Task:
-    graph = planted_partition(n_nodes=150, n_classes=3, n_features=20, seed=1)
+    graph = planted_partition(150, 3, 20, seed=1, feature_signal=1.5)
     order = np.random.default_rng(0).permutation(graph.node_ids)
     return Task(graph, order[:45], order[45:75], order[75:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +23,11 @@ _DATA = "cora"
 _SPLIT = "val:0"
 _FIGURE = "adagcn-demo.png"
 _MODEL = "adagcn-demo.adagcn"
-_STRENGTHS = (1.0, 10.0, 100.0)  # C of the logistic regression
+_COMPARED = {
+    "adagcn": "AdaGCN",
+    "mlp": "perceptron, no edges",
+    "logistic": "logistic regression, no edges",
+}
 
 
 @dataclass(frozen=True)
@@ -54,44 +57,25 @@ def demo(
         )
     from adagcn.cli.training_run import run_training, use_threads
     from adagcn.data import load_dataset, make_split
-    from adagcn.estimators.adagcn import AdaGCNClassifier
+    from adagcn.estimators.registry import model_class
 
     use_threads(common.threads)
     graph = load_dataset(_DATA)
     split = make_split(graph, _SPLIT)
-    run = run_training(AdaGCNClassifier(graph, random_state=common.seed), graph, split)
-    # Hop 0 alone is the features themselves: a perceptron that never looks at an edge.
-    alone = AdaGCNClassifier(graph, n_layers=1, random_state=common.seed)
-    perceptron = run_training(alone, graph, split)
+    runs = {
+        name: run_training(model_class(key)(graph, random_state=common.seed), graph, split)
+        for key, name in _COMPARED.items()
+    }
     results = [
-        _Result("AdaGCN", run.accuracy_by_depth[-1], run.seconds),
-        _Result("perceptron, no edges", perceptron.accuracy_by_depth[-1], perceptron.seconds),
-        _logistic_regression(graph, split),
+        _Result(name, each.accuracy_by_depth[-1], each.seconds) for name, each in runs.items()
     ]
+    run = runs["AdaGCN"]
     run.model.save(out_dir / _MODEL)
     figure = _draw(out_dir / _FIGURE, run, results, len(split.score_nodes))
     if common.as_json:
         print_json(_facts(run, results, graph, common, out_dir, figure))
     else:
         _show(run, results, graph, split, out_dir, figure)
-
-
-def _logistic_regression(graph: Graph, split: Split) -> _Result:
-    """Fit with several strengths of the penalty and keep the best one on the stopping nodes."""
-    from sklearn.linear_model import LogisticRegression
-
-    def rows(nodes: Any) -> tuple[Any, Any]:
-        return graph.features[nodes], graph.labels[nodes]
-
-    start = time.perf_counter()
-    candidates = [
-        LogisticRegression(C=strength, max_iter=1000).fit(*rows(split.train_nodes))
-        for strength in _STRENGTHS
-    ]
-    best = max(candidates, key=lambda model: model.score(*rows(split.stop_nodes)))
-    seconds = time.perf_counter() - start
-    accuracy = float(best.score(*rows(split.score_nodes)))
-    return _Result("logistic regression, no edges", accuracy, seconds)
 
 
 def _draw(path: Path, run: TrainingRun, results: list[_Result], n_scored: int) -> Path | None:

@@ -13,7 +13,6 @@ from adagcn.cli.predict import ModelFile
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from adagcn.graph import Graph
@@ -41,11 +40,11 @@ def evaluate(
     from adagcn.estimators.registry import load_model
 
     use_threads(common.threads)
-    graph = options.read()
+    graph = options.read_labeled()
     fitted = load_model(model, graph=graph)
     name = split or options.default_split()
     scored = graph.labeled_nodes if name == "none" else options.split(graph, name).score_nodes
-    _check_labels(graph, scored, fitted.classes_)
+    _check_labels(graph, fitted.classes_)
     if name == "none":
         note("every label is scored, also those that the model was trained on")
     ids, labels = ids_and_labels(graph, scored)
@@ -67,14 +66,7 @@ def evaluate(
         _show(facts, graph)
 
 
-def _check_labels(graph: Graph, scored: NDArray[np.integer[Any]], classes: NDArray[Any]) -> None:
-    if len(scored) == 0:
-        raise InputError(
-            "AGC-I812",
-            "the graph has no labels to compare with",
-            got=repr(graph),
-            fix="give --labels",
-        )
+def _check_labels(graph: Graph, classes: NDArray[Any]) -> None:
     text = [values.dtype.kind == "U" for values in (graph.classes, classes)]
     if text[0] != text[1]:
         raise InputError(

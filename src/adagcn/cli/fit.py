@@ -33,7 +33,9 @@ _NOT_SET = {"graph", "preset", "learner", "warm_start", "random_state"}
 def fit(
     options: GraphOptions,
     common: Common,
-    model: Annotated[str, typer.Option("--model", help="adagcn or adasgc.")] = "adagcn",
+    model: Annotated[
+        str, typer.Option("--model", help="adagcn, adasgc, mlp or logistic.")
+    ] = "adagcn",
     split: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +70,7 @@ def fit(
     name = split or options.default_split()
     given = _settings(family, settings or [], name)
     use_threads(common.threads)
-    graph = options.read()
+    graph = options.read_labeled()
     chosen = None if name == "none" else options.split(graph, name)
     estimator = family(graph, preset=preset, random_state=common.seed, **given)
     run = run_training(estimator, graph, chosen)

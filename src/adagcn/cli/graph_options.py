@@ -123,6 +123,18 @@ class GraphOptions(TableOptions):
 
         return self.data in CATALOG
 
+    def read_labeled(self) -> Graph:
+        """Return the graph, which must have labels."""
+        graph = self.read()
+        if len(graph.labeled_nodes) == 0:
+            raise InputError(
+                "AGC-I809",
+                "the graph has no labels",
+                got=repr(graph),
+                fix="give --labels, or --label if the feature table has them",
+            )
+        return graph
+
     def read(self) -> Graph:
         """Return the graph.
 
@@ -171,7 +183,12 @@ class GraphOptions(TableOptions):
         from adagcn.data import make_split
 
         source = None if self.data is None or self.is_named else self.data
-        return make_split(graph, name, source=source)
+        try:
+            return make_split(graph, name, source=source)
+        except InputError as error:
+            more = "use --split none for every label"
+            fix = more if error.fix is None else f"{error.fix}, or {more}"
+            raise InputError(error.code, error.problem, got=error.got, fix=fix) from error
 
     def words(self) -> str:
         """Return the words that name this graph again without its labels, for a user to copy."""

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adagcn.cli.output import steps_bar
-from adagcn.errors import InputError
 from adagcn.graph import Graph
 
 if TYPE_CHECKING:
@@ -85,10 +84,6 @@ def run_training(model: HopBoostingClassifier, graph: Graph, split: Split | None
         The fitted model and its measures.
     """
     train_nodes = graph.labeled_nodes if split is None else split.train_nodes
-    if len(train_nodes) == 0:
-        raise InputError(
-            "AGC-I809", "the graph has no labels to train on", got=repr(graph), fix="give --labels"
-        )
     X_val, y_val = (None, None) if split is None else ids_and_labels(graph, split.stop_nodes)
     with _layers_bar(_planned_layers(model)):
         start = time.perf_counter()
@@ -116,12 +111,7 @@ def ids_and_labels(
 
 def _planned_layers(model: HopBoostingClassifier) -> int | None:
     """Return how many layers there will be, None if the fit finds out by itself."""
-    from adagcn.estimators.presets import resolve
-    from adagcn.estimators.settings import Settings
-
-    params = model.get_params(deep=False)
-    given = {name: value for name, value in params.items() if name in Settings.model_fields}
-    n_layers = resolve(model.preset, model.graph, given).n_layers
+    n_layers = model.resolved_settings().n_layers
     return None if n_layers == "auto" else n_layers
 
 

@@ -2,6 +2,8 @@
 
 from adagcn.estimators.adagcn import AdaGCNClassifier
 from adagcn.estimators.adasgc import AdaSGCClassifier
+from adagcn.estimators.logistic import LogisticClassifier
+from adagcn.estimators.perceptron import PerceptronClassifier
 from adagcn.estimators.presets import PRESETS
 from adagcn.estimators.registry import MODELS, load_model, model_class
 
@@ -10,6 +12,8 @@ __all__ = [
     "PRESETS",
     "AdaGCNClassifier",
     "AdaSGCClassifier",
+    "LogisticClassifier",
+    "PerceptronClassifier",
     "load_model",
     "model_class",
 ]

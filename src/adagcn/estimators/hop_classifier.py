@@ -48,12 +48,14 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         {"graph", "preset", "learner", "class_weight", "warm_start", "random_state", "device"}
     )
 
+    # Hyper-parameters that a subclass does not leave to the user.
+    _fixed: ClassVar[dict[str, Any]] = {}
+
     graph: Graph | None
     preset: str
     class_weight: dict[Any, float] | str | None
-    warm_start: bool
+    warm_start: bool = False
     random_state: Any
-    device: str
 
     # Fitting
 
@@ -106,7 +108,7 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
             for name, value in self.get_params(deep=False).items()
             if name not in self._not_settings
         }
-        return resolve(self.preset, self.graph, given)
+        return resolve(self.preset, self.graph, {**given, **self._fixed})
 
     def _fit_hop(self, problem: FitProblem, settings: Settings, seed: int) -> FitHop:
         """Return what fits one hop."""

@@ -10,11 +10,16 @@ from adagcn.errors import FormatError, InputError
 from adagcn.estimators.adagcn import AdaGCNClassifier
 from adagcn.estimators.adasgc import AdaSGCClassifier
 from adagcn.estimators.hop_classifier import HopBoostingClassifier
+from adagcn.estimators.logistic import LogisticClassifier
 from adagcn.estimators.model_file import read_model
+from adagcn.estimators.perceptron import PerceptronClassifier
 from adagcn.graph import Graph
 
 MODELS: MappingProxyType[str, type[HopBoostingClassifier]] = MappingProxyType(
-    {model.model_key: model for model in (AdaGCNClassifier, AdaSGCClassifier)}
+    {
+        model.model_key: model
+        for model in (AdaGCNClassifier, AdaSGCClassifier, PerceptronClassifier, LogisticClassifier)
+    }
 )
 
 
