@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from adagcn import AdaGCNClassifier, Graph
-from adagcn.errors import PresetNotice, WeightCollapseWarning
+from adagcn.errors import LayerWarning, PresetNotice, WeightCollapseWarning
 from adagcn.estimators import PRESETS
 from adagcn.estimators.presets import DEVIATIONS
 
@@ -136,3 +136,12 @@ def test_collapsing_weights_are_reported_with_the_layer(task):
         clf.fit(task.train, task.labels(task.train))
     assert clf.effective_sample_sizes_[0] == pytest.approx(1.0)
     assert clf.effective_sample_sizes_.min() < 0.1
+
+
+def test_the_released_update_is_idle_for_two_classes_and_says_so(task):
+    clf = AdaGCNClassifier(
+        task.graph, n_layers=2, max_epochs=5, weight_update="released", reweight_rate=1.0
+    )
+    with pytest.warns(LayerWarning, match="never moves the node weights of two classes"):
+        clf.fit(task.train, task.labels(task.train) == 0)
+    assert np.ptp(clf.sample_weights_) == 0.0

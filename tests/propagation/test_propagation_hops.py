@@ -62,10 +62,16 @@ def test_a_hop_is_sparse_exactly_while_few_values_are_stored(propagator, feature
 
 def test_only_the_newest_hop_is_kept(propagator):
     stream = hop_stream(propagator, np.ones((60, 3)))
-    next(stream)
-    alive = [weakref.ref(next(stream)) for _ in range(3)]
+    alive = [weakref.ref(next(stream)) for _ in range(4)]
     gc.collect()
-    assert [ref() is not None for ref in alive] == [False, False, True]
+    assert [ref() is not None for ref in alive] == [False, False, False, True]
+
+
+def test_with_teleport_the_input_is_kept_as_well(propagator):
+    stream = hop_stream(propagator, np.ones((60, 3)), teleport=0.1)
+    alive = [weakref.ref(next(stream)) for _ in range(4)]
+    gc.collect()
+    assert [ref() is not None for ref in alive] == [True, False, False, True]
 
 
 def test_without_a_graph_every_hop_is_the_input():

@@ -19,7 +19,7 @@ from adagcn.boosting import node_weights
 from adagcn.boosting.combination import Combination, CombinedVotes
 from adagcn.boosting.depth import best_prefix
 from adagcn.boosting.hop_boosting import BoostedLayer, BoostingRule, FitHop, boost_hops
-from adagcn.errors import InputError, WeightCollapseWarning
+from adagcn.errors import InputError, LayerWarning, WeightCollapseWarning
 from adagcn.estimators import persistence
 from adagcn.estimators import problem as problems
 from adagcn.estimators.model_file import read_model
@@ -99,6 +99,7 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         layers = self._boost(problem, settings, seed, earlier)
         self._set_fitted(layers, problem, settings, seed)
         self._warn_if_collapsed()
+        self._warn_if_idle()
         return self
 
     def resolved_settings(self) -> Settings:
@@ -183,6 +184,17 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
                 f"{sizes[first]:.1%} of {len(self.layers_[0].log_weight)}): lower reweight_rate, "
                 f"now {self.params_['reweight_rate']}",
                 WeightCollapseWarning,
+                stacklevel=3,
+            )
+
+    def _warn_if_idle(self) -> None:
+        """Tell that the released update has the factor (K − 2)/(K − 1), which is 0 for K = 2."""
+        update = self.params_.get("weight_update"), self.params_.get("reweight_rate", 0.0) > 0.0
+        if update == ("released", True) and len(self.classes_) == 2:
+            warnings.warn(
+                "weight_update='released' never moves the node weights of two classes: "
+                "use 'onehot' or 'hastie'",
+                LayerWarning,
                 stacklevel=3,
             )
 

@@ -124,7 +124,9 @@ def train(  # noqa: PLR0913
     epoch = 0
     for epoch in range(1, settings.max_epochs + 1):
         if not settings.align_weights:
-            order = torch.randperm(len(sample_weight), generator=generator)
+            order = torch.randperm(
+                len(sample_weight), generator=generator, device=sample_weight.device
+            )
             target = _weight_of_label(rows.labels, sample_weight[order], target)
         loss = -(log_softmax(learner(rows.inputs, generator), dim=1) * target).sum()
         optimizer.zero_grad()
