@@ -85,6 +85,18 @@ def test_a_loaded_model_can_be_deepened(task, saved):
     assert back.predict_proba(task.rest).tobytes() == whole.predict_proba(task.rest).tobytes()
 
 
+def test_the_digest_covers_resolved_parameters_but_not_where_the_model_came_from(task):
+    y = task.labels(task.train)
+
+    def digest(**settings):
+        return AdaGCNClassifier(task.graph, **QUICK, **settings).fit(task.train, y).model_digest_
+
+    # Without stopping nodes the patience changes nothing that is learnt.
+    assert digest(patience=5) != digest(patience=6)
+    assert digest(patience=30) == digest()  # the preset's value, given explicitly
+    assert digest(device="cpu") == digest()
+
+
 def test_every_flipped_bit_is_refused(saved):
     _, path = saved
     content = bytearray(path.read_bytes())

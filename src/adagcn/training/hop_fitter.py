@@ -133,7 +133,7 @@ class NetworkFitter:
         return self._labeled(learner, stop_rows, self.stop_labels)
 
     def _stopper(self, previous: FittedNetwork | None) -> Stopper:
-        if self.share_stopping and previous is not None and previous.stopper is not None:
+        if previous is not None and previous.stopper is not None:
             return copy.deepcopy(previous.stopper)
         return Stopper(self.settings.patience, self.settings.stop_on)
 
