@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from adagcn.errors import ResourceError
-from adagcn.report import depth_figure as module
+from adagcn.experiments import figures
 from adagcn.report.depth_figure import depth_figure, save_depth_figure
 
 ACCURACY = [0.58, 0.73, 0.79, 0.81]
@@ -43,7 +43,7 @@ def test_the_file_is_a_png_and_the_same_bytes_each_time(tmp_path):
 
 
 def test_without_matplotlib_the_remedy_is_named(monkeypatch):
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr(figures, "find_spec", lambda name: None)
     with pytest.raises(
         ResourceError, match=r"needs matplotlib\. Install it with: pip install 'adagcn\[report\]'"
     ):

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adagcn.errors import ResourceError
-from adagcn.formats.atomic import atomic_file
+from adagcn.experiments.figures import (
+    COLORS,
+    GRAY,
+    new_figure,
+    save_figure,
+    spread_apart,
+    tidy,
+    write_beside,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette: told apart by every kind of color vision, and in print.
-_BLUE = "#0072B2"
-_CONTROL_COLORS = ("#D55E00", "#009E73", "#CC79A7", "#E69F00")
-_GRAY = "#595959"
 _LEAST_GAP = 0.05  # between two labels, as a share of the axis
 
 
@@ -46,15 +47,7 @@ def depth_figure(
     ResourceError
         If matplotlib is not installed.
     """
-    if find_spec("matplotlib") is None:
-        raise ResourceError(
-            "AGC-R804",
-            "the figure needs matplotlib",
-            fix="install it with: pip install 'adagcn[report]'",
-        )
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    figure = new_figure(4.2)
     axes = figure.add_subplot()
     _draw_depth(axes, accuracy_by_depth)
     _draw_controls(axes, controls)
@@ -66,7 +59,7 @@ def depth_figure(
 def save_depth_figure(
     path: Path, accuracy_by_depth: Sequence[float], controls: Mapping[str, float], *, title: str
 ) -> None:
-    """Write :func:`depth_figure` as a PNG file, whole or not at all, the same bytes each time.
+    """Write :func:`depth_figure` as PNG or SVG, whole or not at all, the same bytes each time.
 
     Parameters
     ----------
@@ -75,15 +68,13 @@ def save_depth_figure(
     accuracy_by_depth, controls, title
         As in :func:`depth_figure`.
     """
-    figure = depth_figure(accuracy_by_depth, controls, title=title)
-    with atomic_file(path) as handle:
-        figure.savefig(handle, format="png", dpi=160, metadata={"Software": None})
+    save_figure(path, depth_figure(accuracy_by_depth, controls, title=title))
 
 
 def _draw_depth(axes: Axes, accuracy_by_depth: Sequence[float]) -> None:
     hops = range(len(accuracy_by_depth))
     shares = [100 * accuracy for accuracy in accuracy_by_depth]
-    axes.plot(hops, shares, color=_BLUE, linewidth=2.2, marker="o", markersize=5, zorder=3)
+    axes.plot(hops, shares, color=COLORS[0], linewidth=2.2, marker="o", markersize=5, zorder=3)
 
 
 def _draw_controls(axes: Axes, controls: Mapping[str, float]) -> None:
@@ -95,19 +86,10 @@ def _label_lines(axes: Axes, accuracies: Mapping[str, float]) -> None:
     """Write each name at the right end of its line, moved apart where lines nearly meet."""
     axes.set_ylim(*_limits(axes))
     low, high = axes.get_ylim()
-    colors = (_BLUE, *_colors(len(accuracies) - 1))
-    heights = _spread([100 * a for a in accuracies.values()], (high - low) * _LEAST_GAP)
+    colors = (COLORS[0], *_colors(len(accuracies) - 1))
+    heights = spread_apart([100 * a for a in accuracies.values()], (high - low) * _LEAST_GAP)
     for (name, accuracy), height, color in zip(accuracies.items(), heights, colors, strict=True):
-        axes.annotate(
-            f"{name}  {100 * accuracy:.1f} %",
-            xy=(1.0, height),
-            xycoords=("axes fraction", "data"),
-            xytext=(8, 0),
-            textcoords="offset points",
-            color=color,
-            va="center",
-            annotation_clip=False,
-        )
+        write_beside(axes, height, f"{name}  {100 * accuracy:.1f} %", color)
 
 
 def _limits(axes: Axes) -> tuple[float, float]:
@@ -116,30 +98,14 @@ def _limits(axes: Axes) -> tuple[float, float]:
     return max(0.0, low - room), min(100.0 + room, high + room)
 
 
-def _spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Return ``heights`` with neighbors pushed up until they are ``gap`` apart, order kept.
-
-    >>> _spread([3.0, 1.0, 1.1], 0.5)
-    [3.0, 1.0, 1.5]
-    """
-    placed = list(heights)
-    upward = sorted(range(len(placed)), key=placed.__getitem__)
-    for below, above in pairwise(upward):
-        placed[above] = max(placed[above], placed[below] + gap)
-    return placed
-
-
 def _colors(n_controls: int) -> list[str]:
-    return [_CONTROL_COLORS[i % len(_CONTROL_COLORS)] for i in range(n_controls)]
+    return [COLORS[1:][i % len(COLORS[1:])] for i in range(n_controls)]
 
 
 def _tidy(axes: Axes, n_layers: int, title: str) -> None:
     axes.set_title(title, loc="left", fontsize=11)
-    axes.set_xlabel("farthest hop in the ensemble", color=_GRAY)
-    axes.set_ylabel("accuracy in %", color=_GRAY)
+    axes.set_xlabel("farthest hop in the ensemble", color=GRAY)
+    axes.set_ylabel("accuracy in %", color=GRAY)
     axes.set_xlim(-0.3, n_layers - 0.7)
     axes.locator_params(axis="x", integer=True)
-    axes.tick_params(colors=_GRAY, length=0)
-    axes.grid(axis="y", color="#E5E5E5", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
+    tidy(axes, grid="y")

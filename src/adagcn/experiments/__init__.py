@@ -1,0 +1,1 @@
+"""Experiments: a spec becomes runs, a ledger, statistics, tables and figures."""

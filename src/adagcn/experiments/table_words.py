@@ -1,0 +1,144 @@
+"""What stands in a table of results, in words: every number with what is needed to judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from adagcn.experiments.table_formats import TextTable
+
+if TYPE_CHECKING:
+    from adagcn.experiments.statistics import PairedComparison
+    from adagcn.experiments.tables import Cell, Row, Table, Unit
+
+_FEW_SPLITS = 10  # below this, the bootstrap interval is clearly too narrow
+_LEGEND: dict[Unit, str] = {
+    "percent": "Mean accuracy in % over n runs; in brackets its 95 % bootstrap interval, "
+    "which resamples splits.",
+    "points": "Mean difference of accuracy in percentage points over n runs; in brackets its 95 % "
+    "bootstrap interval, which resamples splits.",
+    "seconds": "Mean seconds a run over n runs; in brackets the range of the middle 95 % of runs.",
+}
+_QUANTITY: dict[Unit, str] = {"percent": "accuracy", "points": "difference", "seconds": "seconds"}
+
+
+def wide_table(table: Table) -> TextTable:
+    """Return a row per model and a column per data set."""
+    body = []
+    for row in table.rows:
+        counts = sorted({cell.n for cell in row.cells if cell.n})
+        n = f"{counts[0]}–{counts[-1]}" if len(counts) > 1 else f"{counts[0] if counts else 0}"
+        cells = [_lines(table, row, cell, show_n=len(counts) > 1) for cell in row.cells]
+        body.append([[row.label], [row.preset], [n], *cells])
+    header = ["model", "preset", "n", *table.columns]
+    return TextTable(table.title, header, body, _notes(table), n_words=2)
+
+
+def long_table(table: Table) -> TextTable:
+    """Return a row per model and data set, for narrow places."""
+    body = []
+    for row in table.rows:
+        names = row.label
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            lines = _lines(table, replace(row, preset=cell.preset), cell, show_n=False)
+            body.append([[names], [cell.preset], [column], [str(cell.n)], lines])
+            names = ""
+    header = ["model", "preset", "data set", "n", _QUANTITY[table.unit]]
+    return TextTable(table.title, header, body, _notes(table), n_words=3)
+
+
+def comparison_note(label: str, other: str, found: PairedComparison) -> str:
+    """Return a paired comparison of two rows as one sentence for the notes of a table."""
+    scope = f"{found.n_splits} splits, {found.n_runs} pairs of runs"
+    tests = [
+        f"{name} {_p_value(p)}"
+        for name, p in (
+            ("t-test on split means", found.p_splits),
+            ("Wilcoxon on split means", found.p_wilcoxon),
+            ("t-test on runs", found.p_runs),
+        )
+    ]
+    effect = "–" if found.effect_size is None else _signed(found.effect_size)
+    value = f"{_signed(100 * found.difference)} {_brackets(found.interval, 'points')}"
+    return f"{label} − {other}: {value} points ({scope}); {', '.join(tests)}; d_z = {effect}."
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as people say them.
+
+    >>> duration(7261), duration(200.4), duration(12.34)
+    ('2 h 01 min', '3 min 20 s', '12.3 s')
+    """
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    if seconds < 3599.5:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest:02d} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes:02d} min"
+
+
+def _lines(table: Table, row: Row, cell: Cell, *, show_n: bool) -> list[str]:
+    """Return our number on one line and, if there is one, the paper's on the next."""
+    lines = ["–"]
+    if cell.mean is not None:
+        aside = [cell.preset] if cell.preset != row.preset else []
+        aside += [f"n = {cell.n}"] if show_n else []
+        mark = "†" if cell.incomplete else ""
+        number = f"{_number(cell.mean, table.unit)} {_brackets(cell.interval, table.unit)}{mark}"
+        lines = [f"{number} ({', '.join(aside)})" if aside else number]
+    if cell.published:
+        scale = 1 if table.unit == "seconds" else 100
+        mean, half = (f"{scale * x:.{table.published_decimals}f}" for x in cell.published)
+        gap = "" if cell.difference is None else f", {_signed(scale * cell.difference)}"
+        lines.append(f"paper {mean} ± {half}{gap}")
+    return lines
+
+
+def _number(value: float, unit: Unit) -> str:
+    if unit == "seconds":
+        return f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
+    return _signed(100 * value) if unit == "points" else f"{100 * value:.2f}"
+
+
+def _signed(value: float) -> str:
+    text = f"{value:+.2f}".replace("-", "−")
+    return "±0.00" if text[1:] == "0.00" else text
+
+
+def _brackets(interval: tuple[float, float] | None, unit: Unit) -> str:
+    return "[–]" if interval is None else f"[{', '.join(_number(x, unit) for x in interval)}]"
+
+
+def _p_value(p: float | None) -> str:
+    return "p = –" if p is None else f"p = {p:.3f}" if p >= 0.001 else f"p = {p:.1e}"
+
+
+def _notes(table: Table) -> list[str]:
+    """Return the sentences below a table: what the numbers are, what is missing, the caller's."""
+    cells = [cell for row in table.rows for cell in row.cells]
+    there = [cell for cell in cells if cell.mean is not None]
+    one = "run" if table.unit == "seconds" else "split"
+    notes = [_LEGEND[table.unit]]
+    if any(cell.interval is None for cell in there):
+        notes.append(f"A dash in brackets: one {one} gives no interval.")
+    if any(cell.n_splits and 1 < cell.n_splits < _FEW_SPLITS for cell in there):
+        notes.append(f"Intervals from fewer than {_FEW_SPLITS} splits are too narrow.")
+    if any(cell.published for cell in cells):
+        notes.append(
+            "paper: the published mean ± half width, which resamples runs and is narrower for it; "
+            "then ours minus the paper's."
+        )
+    return [*notes, *_missing(table), *table.notes]
+
+
+def _missing(table: Table) -> Iterator[str]:
+    for row in table.rows:
+        gaps = [
+            f"{column} {cell.n} of {cell.planned} runs"
+            for column, cell in zip(table.columns, row.cells, strict=True)
+            if cell.incomplete
+        ]
+        if gaps:
+            yield f"Missing runs (– or †), {row.label} ({row.preset}): {', '.join(gaps)}."
