@@ -7,12 +7,15 @@ from typing import Annotated
 import typer
 
 from adagcn import __version__
+from adagcn.cli.compare import compare
 from adagcn.cli.data import data_app
 from adagcn.cli.demo import demo
 from adagcn.cli.evaluate import evaluate
 from adagcn.cli.fit import fit
+from adagcn.cli.ledger import ledger_app
 from adagcn.cli.options import Debug
 from adagcn.cli.predict import predict
+from adagcn.cli.reproduce import reproduce
 
 app = typer.Typer(name="adagcn", add_completion=False, rich_markup_mode="rich")
 
@@ -34,6 +37,7 @@ def _root(
     """Classify the nodes of a graph from few labels, by boosting over its hops."""
 
 
-for command in (demo, fit, predict, evaluate):
+for command in (demo, fit, predict, evaluate, compare, reproduce):
     app.command()(command)
 app.add_typer(data_app, name="data")
+app.add_typer(ledger_app, name="ledger")

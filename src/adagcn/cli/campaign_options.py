@@ -1,0 +1,198 @@
+"""What ``compare`` and ``reproduce`` share: options, progress, and how results are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from adagcn.cli.output import note, print_json, screen
+from adagcn.errors import InputError
+
+if TYPE_CHECKING:
+    from adagcn.experiments.campaign import Graphs
+    from adagcn.experiments.campaign import Progress as OnProgress
+    from adagcn.experiments.outcome import CellOutcome
+    from adagcn.experiments.spec import Spec
+    from adagcn.experiments.tables import Table
+
+LedgerPath = Annotated[
+    Path,
+    typer.Option("--ledger", metavar="FILE", help="Where finished runs are kept and found again."),
+]
+DEFAULT_LEDGER = Path("adagcn-ledger.sqlite")
+
+
+@dataclass(frozen=True)
+class CampaignOptions:
+    """How to run an experiment."""
+
+    workers: Annotated[
+        int,
+        typer.Option("--workers", metavar="N", min=1, max=256, help="Runs to train side by side."),
+    ] = 1
+    ledger: LedgerPath = DEFAULT_LEDGER
+    no_training: Annotated[
+        bool, typer.Option("--no-training", help="Show what the ledger has and train nothing.")
+    ] = False
+    timing: Annotated[
+        bool, typer.Option("--timing", help="Show the times of the fits too, in a table apart.")
+    ] = False
+
+    def outcomes(
+        self, spec: Spec, graphs: Graphs, *, seed: int, threads: int, seeded_by: Path | None = None
+    ) -> list[CellOutcome]:
+        """Return what every cell of an experiment came to, training what is missing.
+
+        Parameters
+        ----------
+        spec : Spec
+            The experiment, checked.
+        graphs : mapping
+            A graph for each data set.
+        seed, threads : int
+            Of the runs.
+        seeded_by : Path, optional
+            An exported ledger whose runs are taken over first.
+        """
+        from adagcn.experiments.campaign import plan, train_missing
+        from adagcn.experiments.exchange import import_ledger
+        from adagcn.experiments.ledger import Ledger
+        from adagcn.experiments.outcome import outcomes
+
+        cells = plan(spec, graphs, seed=seed, threads=threads)
+        with Ledger(self.ledger) as ledger:
+            if seeded_by is not None:
+                note(f"{import_ledger(ledger, seeded_by)} runs of {seeded_by} are new")
+            if self.no_training:
+                results = ledger.results(run for cell in cells for run in cell.runs)
+            else:
+                with _bar() as progress:
+                    results = train_missing(
+                        cells, graphs, ledger, workers=self.workers, progress=progress
+                    )
+        _tell_notices([result.notices for result in results.values()])
+        return outcomes(cells, results)
+
+
+def show_outcomes(
+    found: list[CellOutcome],
+    spec: Spec,
+    facts: dict[str, Any],
+    *,
+    as_json: bool,
+    timing: bool,
+    write: Callable[[Table], str],
+) -> None:
+    """Print an experiment's results.
+
+    Parameters
+    ----------
+    found : list of CellOutcome
+        The results.
+    spec : Spec
+        What they are results of.
+    facts : dict
+        What the JSON object says besides ``rows``.
+    as_json : bool
+        Whether to print JSON instead of tables.
+    timing : bool
+        Whether to show times.
+    write : callable
+        What makes text of a table.
+    """
+    from adagcn.experiments.outcome import accuracy_table, json_rows, json_times, time_table
+
+    if as_json:
+        times = {"timing": json_times(found)} if timing else {}
+        print_json({**facts, "rows": json_rows(spec, found), **times})
+        return
+    print(write(accuracy_table(spec, found)), end="")
+    if timing:
+        print()
+        print(write(time_table(spec, found)), end="")
+
+
+def for_terminal(table: Table) -> str:
+    """Return a table as lines that fit the terminal."""
+    from adagcn.experiments.tables import render_for_terminal
+
+    return render_for_terminal(table, screen().width)
+
+
+def chosen_names(option: str, text: str | None, known: Collection[str]) -> list[str]:
+    """Return the names in a comma-separated option; ``all`` and None mean every known one.
+
+    Parameters
+    ----------
+    option : str
+        What the user calls it.
+    text : str or None
+        What the user wrote.
+    known : collection of str
+        The names that there are.
+
+    Returns
+    -------
+    list of str
+        Names in the order written.
+
+    Raises
+    ------
+    InputError
+        A name is unknown or there twice.
+
+    Examples
+    --------
+    >>> chosen_names("--models", "mlp, adagcn", ["adagcn", "mlp", "logistic"])
+    ['mlp', 'adagcn']
+    """
+    if text is None or text == "all":
+        return list(known)
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            fix = f"{hint}There are {', '.join(known)}"
+            raise InputError("AGC-I948", f"{option} names what is not there", got=name, fix=fix)
+    if len(set(names)) < len(names):
+        raise InputError("AGC-I949", f"{option} has a name twice", got=text, fix="keep one")
+    return names
+
+
+@contextmanager
+def _bar() -> Iterator[OnProgress]:
+    """Show how many runs are done and the time left, while a person watches."""
+    from adagcn.experiments.table_words import duration
+
+    console = screen(stderr=True)
+    columns = (
+        TextColumn("training"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task("", total=None, left="")
+
+        def show(done: int, total: int, seconds_left: float | None) -> None:
+            left = "" if seconds_left is None else f"about {duration(seconds_left)} left"
+            progress.update(task, completed=done, total=total, left=left)
+
+        yield show
+
+
+def _tell_notices(notices: list[list[str]]) -> None:
+    """Say how many runs had something to say, and what the first one was."""
+    spoken = [texts[0] for texts in notices if texts]
+    if spoken:
+        note(f"{len(spoken)} of {len(notices)} runs have notices (see the ledger): {spoken[0]}")

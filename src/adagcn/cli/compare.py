@@ -1,0 +1,145 @@
+"""``adagcn compare``: several models on one graph, under one protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adagcn.cli.campaign_options import (
+    CampaignOptions,
+    chosen_names,
+    for_terminal,
+    show_outcomes,
+)
+from adagcn.cli.graph_options import GraphOptions, graph_facts
+from adagcn.cli.options import Common, Force, with_option_groups
+from adagcn.cli.output import check_out, note
+from adagcn.cli.settings import parse_settings
+from adagcn.errors import InputError
+
+if TYPE_CHECKING:
+    from adagcn.experiments.outcome import CellOutcome
+    from adagcn.experiments.spec import Spec
+
+
+@with_option_groups
+def compare(
+    options: GraphOptions,
+    campaign: CampaignOptions,
+    common: Common,
+    models: Annotated[
+        str,
+        typer.Option("--models", metavar="A,B|all", help="Models; the first is the reference."),
+    ] = "adagcn,mlp,logistic",
+    presets: Annotated[
+        str, typer.Option("--presets", metavar="P,Q|all", help="Recipes to try each model with.")
+    ] = "tuned",
+    splits: Annotated[
+        int, typer.Option("--splits", metavar="N", min=1, help="Splits 0 to N − 1.")
+    ] = 5,
+    inits: Annotated[
+        int,
+        typer.Option("--inits", metavar="N", min=1, help="Fits on each split, seeds --seed up."),
+    ] = 1,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="[MODEL.]KEY=VALUE",
+            help="A hyper-parameter of every model, or of one; repeat for more.",
+        ),
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the table (png or svg).")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Compare models on validation splits of a data set, or on your own graph.
+
+    Every model sees the same splits (val:0 … of a named data set, stratified:0 … of your own
+    graph) and the same seeds. Finished runs are kept in the ledger and never trained again.
+    """
+    _check_figure(figure, force=force)
+    from adagcn.estimators.presets import PRESETS
+    from adagcn.estimators.registry import MODELS
+    from adagcn.experiments.spec_files import make_spec
+
+    keys = chosen_names("--models", models, MODELS)
+    recipes = chosen_names("--presets", presets, PRESETS)
+    given = _settings(keys, settings or [])
+    graph = options.read_labeled()
+    name = graph.name or Path(str(options.edges)).name  # no path: it ends up in exports
+    kind = "val" if options.is_named else "stratified"
+    rows = [
+        {
+            "label": key if len(recipes) == 1 else f"{key} ({preset})",
+            "model": key,
+            "preset": preset,
+            "settings": given[key],
+        }
+        for key in keys
+        for preset in recipes
+    ]
+    protocol = {"splits": kind, "n_splits": splits, "n_inits": inits}
+    spec = make_spec(
+        {
+            "title": f"{name}: accuracy on {kind} splits",
+            "columns": [{"label": name, "dataset": name}],
+            "rows": rows,
+            **protocol,
+        },
+        "compare",
+    )
+    found = campaign.outcomes(spec, {name: graph}, seed=common.seed, threads=common.threads)
+    if figure is not None:
+        _draw(figure, spec, found)
+    facts = {
+        "dataset": name,
+        "graph": graph_facts(graph),
+        **protocol,
+        "seed": common.seed,
+        "threads": common.threads,
+    }
+    show_outcomes(
+        found, spec, facts, as_json=common.as_json, timing=campaign.timing, write=for_terminal
+    )
+
+
+def _settings(models: list[str], pairs: list[str]) -> dict[str, dict[str, Any]]:
+    """Return the settings of each model; those without a model's name must fit all of them."""
+    from adagcn.experiments.spec import settings_of
+
+    names = {model: settings_of(model) for model in models}
+    common = set.intersection(*names.values())
+    own = {f"{model}.{name}" for model in models for name in names[model]}
+    given = parse_settings(pairs, common | own)
+    return {
+        model: {
+            **{name: value for name, value in given.items() if "." not in name},
+            **{
+                name.removeprefix(f"{model}."): value
+                for name, value in given.items()
+                if name.startswith(f"{model}.")
+            },
+        }
+        for model in models
+    }
+
+
+def _check_figure(path: Path | None, *, force: bool) -> None:
+    """Refuse, before anything is trained, a figure that could not be written."""
+    check_out(path, force=force, name="--figure")
+    if path is not None and path.suffix not in (".png", ".svg"):
+        raise InputError(
+            "AGC-I902", "--figure must end in .png or .svg", got=str(path), fix="rename it"
+        )
+
+
+def _draw(path: Path, spec: Spec, found: list[CellOutcome]) -> None:
+    from adagcn.experiments.figures import compare_figure
+    from adagcn.experiments.outcome import compared_models
+
+    compare_figure(path, compared_models(found), title=spec.title)
+    note(f"written: {path}")

@@ -1,0 +1,141 @@
+"""``adagcn reproduce``: the paper's tables, or an experiment of one's own."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from adagcn.cli.campaign_options import (
+    CampaignOptions,
+    chosen_names,
+    for_terminal,
+    show_outcomes,
+)
+from adagcn.cli.options import Common, DataDir, Offline, with_option_groups
+from adagcn.errors import InputError
+
+if TYPE_CHECKING:
+    from adagcn.experiments.spec import Spec
+
+
+@with_option_groups
+def reproduce(
+    experiment: Annotated[
+        str, typer.Argument(metavar="NAME|SPEC.toml", help="table2, table3, or your own spec.")
+    ],
+    campaign: CampaignOptions,
+    common: Common,
+    datasets: Annotated[
+        str | None, typer.Option("--datasets", metavar="A,B", help="Only these data sets.")
+    ] = None,
+    models: Annotated[
+        str | None, typer.Option("--models", metavar="A,B", help="Only these models.")
+    ] = None,
+    presets: Annotated[
+        str | None, typer.Option("--presets", metavar="P,Q", help="Only these recipes.")
+    ] = None,
+    splits: Annotated[
+        int | None, typer.Option("--splits", metavar="N", min=1, help="No more than N splits.")
+    ] = None,
+    inits: Annotated[
+        int | None,
+        typer.Option("--inits", metavar="N", min=1, help="No more than N fits on each split."),
+    ] = None,
+    seeded_by: Annotated[
+        Path | None,
+        typer.Option("--import", metavar="FILE", help="Take over an exported ledger first."),
+    ] = None,
+    style: Annotated[
+        Literal["text", "md", "csv", "latex"], typer.Option("--format", help="Form of the table.")
+    ] = "text",
+    data_dir: DataDir = None,
+    offline: Offline = False,
+) -> None:
+    """Run the experiment behind a table of the paper, or show it from finished runs.
+
+    What the ledger has is not trained again. Every number stands with its interval, its number of
+    runs and, where the paper has one, the difference to it.
+    """
+    if common.as_json and style != "text":
+        raise InputError(
+            "AGC-I903", "--format does not go with --json", got=style, fix="leave one of them out"
+        )
+    from adagcn.experiments.campaign import load_graphs
+    from adagcn.experiments.spec_files import load_spec
+    from adagcn.experiments.tables import render
+
+    whole = load_spec(experiment)
+    spec = _capped(_chosen(whole, datasets, models, presets), splits, inits)
+    graphs = load_graphs(spec, data_dir=data_dir, offline=offline or None)
+    found = campaign.outcomes(
+        spec, graphs, seed=common.seed, threads=common.threads, seeded_by=seeded_by
+    )
+    facts = {
+        "experiment": experiment,
+        "title": spec.title,
+        "splits": spec.splits,
+        "seed": common.seed,
+        "threads": common.threads,
+    }
+    show_outcomes(
+        found,
+        spec,
+        facts,
+        as_json=common.as_json,
+        timing=campaign.timing,
+        write=for_terminal if style == "text" else partial(render, style=style),
+    )
+
+
+def _chosen(spec: Spec, datasets: str | None, models: str | None, presets: str | None) -> Spec:
+    """Return the part of an experiment that was asked for."""
+
+    def names(option: str, text: str | None, there: list[str]) -> list[str]:
+        return chosen_names(option, text, list(dict.fromkeys(there)))
+
+    kept_data = names("--datasets", datasets, [column.dataset for column in spec.columns])
+    kept_models = names("--models", models, [row.model for row in spec.rows])
+    kept_presets = names("--presets", presets, [row.preset for row in spec.rows])
+    columns = [column for column in spec.columns if column.dataset in kept_data]
+    labels = {column.label for column in columns}
+    rows = [
+        row
+        for row in spec.rows
+        if row.model in kept_models
+        and row.preset in kept_presets
+        and (row.columns is None or labels & set(row.columns))
+    ]
+    if not rows:
+        raise InputError(
+            "AGC-I904",
+            "no row of the experiment is left",
+            got=f"--datasets {datasets}, --models {models}, --presets {presets}",
+            fix="ask for less narrow ones",
+        )
+    return spec.model_copy(update={"columns": columns, "rows": rows})
+
+
+def _capped(spec: Spec, splits: int | None, inits: int | None) -> Spec:
+    """Return the experiment with no more splits and initializations than asked for."""
+    sizes = [spec.size_of(row) for row in spec.rows]
+    for position, (option, cap) in enumerate((("--splits", splits), ("--inits", inits))):
+        most = max(size[position] for size in sizes)
+        if cap is not None and cap > most:
+            raise InputError(
+                "AGC-I905",
+                f"{option} is more than the experiment has",
+                got=cap,
+                fix=f"use at most {most}, or a spec of your own",
+            )
+    rows = [
+        row.model_copy(update=_size(size, splits, inits))
+        for row, size in zip(spec.rows, sizes, strict=True)
+    ]
+    return spec.model_copy(update={"rows": rows})
+
+
+def _size(size: tuple[int, int], splits: int | None, inits: int | None) -> dict[str, Any]:
+    return {"n_splits": min(size[0], splits or size[0]), "n_inits": min(size[1], inits or size[1])}

@@ -1,0 +1,57 @@
+"""One seam for many independent items: one after the other, or in processes side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from adagcn.engines.processes import map_in_processes
+from adagcn.engines.serial import map_in_turn
+from adagcn.errors import InputError
+
+__all__ = ["map_items"]
+
+Item = TypeVar("Item")
+Shared = TypeVar("Shared")
+Result = TypeVar("Result")
+
+
+def map_items(
+    fn: Callable[[Item, Shared], Result],
+    items: Sequence[Item],
+    shared: Shared,
+    *,
+    workers: int,
+    on_result: Callable[[int, Result], None],
+) -> None:
+    """Call ``fn(item, shared)`` for every item and hand out each result as soon as it is there.
+
+    An item that fails does not stop the others: the first error is raised when all are done. An
+    error of ``on_result`` ends everything at once, as does Ctrl-C.
+
+    Parameters
+    ----------
+    fn : callable
+        What to do with an item; for several workers, a function that a module defines.
+    items : sequence
+        What to do it with.
+    shared : object
+        What every call needs; each process gets it once.
+    workers : int
+        1 runs here, more run in that many new processes.
+    on_result : callable
+        Called here, one call at a time, with an item's position and its result.
+
+    Raises
+    ------
+    ResourceError
+        Worker processes died again and again.
+    Exception
+        The first error of ``fn``, as it was raised.
+    """
+    if workers < 1:
+        raise InputError("AGC-I900", "workers must be at least 1", got=workers, fix="use 1")
+    if workers == 1:
+        map_in_turn(fn, items, shared, on_result)
+    else:
+        map_in_processes(fn, items, shared, workers, on_result)

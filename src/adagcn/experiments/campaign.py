@@ -1,0 +1,211 @@
+"""From a spec to results: plan the runs, train those that the ledger does not have, keep each."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from adagcn.data.load import load_dataset
+from adagcn.data.splits import Split, make_split
+from adagcn.engines import map_items
+from adagcn.errors import AdaGCNError, InputError
+from adagcn.experiments.ledger import Ledger
+from adagcn.experiments.runs import Run, RunResult, build_model, execute, resolved_params
+from adagcn.experiments.spec import Column, Row, Spec
+from adagcn.graph import Graph
+
+Graphs: TypeAlias = Mapping[str, Graph]  # by the name that a spec's columns use
+Progress: TypeAlias = Callable[[int, int, float | None], None]  # done, total, seconds left
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """One row on one column.
+
+    Parameters
+    ----------
+    row, column
+        Where it stands in the table.
+    runs : tuple of Run
+        Every split and initialization.
+    """
+
+    row: Row
+    column: Column
+    runs: tuple[Run, ...]
+
+
+def load_graphs(
+    spec: Spec,
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    offline: bool | None = None,
+) -> dict[str, Graph]:
+    """Return the data sets of a spec by name; the options are those of ``load_dataset``."""
+    names = dict.fromkeys(column.dataset for column in spec.columns)
+    return {name: load_dataset(name, data_dir=data_dir, offline=offline) for name in names}
+
+
+def plan(spec: Spec, graphs: Graphs, *, seed: int = 0, threads: int = 1) -> list[PlannedCell]:
+    """Return every cell of a spec with its runs, each determined to the last setting.
+
+    Parameters
+    ----------
+    spec : Spec
+        A checked spec.
+    graphs : mapping
+        A graph for each data set of the spec.
+    seed : int
+        Seed of the first initialization; the others follow it.
+    threads : int
+        Threads that a run computes with.
+
+    Returns
+    -------
+    list of PlannedCell
+        Row by row.
+
+    Raises
+    ------
+    InputError
+        A split cannot be made on its graph, naming the column.
+    """
+    splits = {column.label: _splits(spec, column, graphs) for column in spec.columns}
+    return [
+        PlannedCell(
+            row, column, _runs(spec, row, column, graphs, splits[column.label], seed, threads)
+        )
+        for row, column in product(spec.rows, spec.columns)
+        if spec.has(row, column)
+    ]
+
+
+def train_missing(
+    cells: Iterable[PlannedCell],
+    graphs: Graphs,
+    ledger: Ledger,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, RunResult]:
+    """Train the runs that the ledger does not have and return the results of all.
+
+    A result is in the ledger as soon as it is there: whatever ends this call, calling it again
+    goes on where it was. Neither order nor number of workers changes a result.
+
+    Parameters
+    ----------
+    cells : iterable of PlannedCell
+        What there should be.
+    graphs : mapping
+        A graph for each data set.
+    ledger : Ledger
+        Where finished runs are and go.
+    workers : int
+        Processes side by side.
+    progress : callable, optional
+        Called with runs done, all runs to train, and the seconds left once they can be guessed.
+
+    Returns
+    -------
+    dict
+        Result by key.
+    """
+    cells = list(cells)
+    missing = missing_runs(cells, ledger)
+    needed = {run.dataset for run in missing}
+    clock = _Clock(len(missing), progress)
+
+    def keep(position: int, result: RunResult) -> None:
+        ledger.add(missing[position], result)
+        clock.tick()
+
+    if missing:
+        shared = {name: graphs[name] for name in needed}
+        map_items(_execute, missing, shared, workers=workers, on_result=keep)
+    return ledger.results(run for cell in cells for run in cell.runs)
+
+
+def missing_runs(cells: Iterable[PlannedCell], ledger: Ledger) -> list[Run]:
+    """Return the runs that are not in the ledger, each once.
+
+    First initializations come first, then split by split: all cells of a table fill up together,
+    so that an interrupted one compares equals and the time left is not told by the easy half.
+    """
+    by_key = {run.key: run for cell in cells for run in cell.runs}
+    done = ledger.results(by_key.values())
+    left = [run for key, run in by_key.items() if key not in done]
+    return sorted(left, key=lambda run: (run.init, int(run.split.rpartition(":")[2])))
+
+
+def _execute(run: Run, graphs: Graphs) -> RunResult:
+    try:
+        return execute(run, graphs[run.dataset])
+    except AdaGCNError as error:
+        error.problem = f"{run}: {error.problem}"
+        raise
+
+
+def _splits(spec: Spec, column: Column, graphs: Graphs) -> list[Split]:
+    most = max(spec.size_of(row)[0] for row in spec.rows)
+    graph = graphs[column.dataset]
+    try:
+        return [
+            make_split(graph, f"{spec.splits}:{number}", train_per_class=column.train_per_class)
+            for number in range(most)
+        ]
+    except InputError as error:
+        problem = f"column {column.label!r}: {error.problem}"
+        raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
+
+
+def _runs(  # noqa: PLR0913
+    spec: Spec,
+    row: Row,
+    column: Column,
+    graphs: Graphs,
+    splits: Sequence[Split],
+    seed: int,
+    threads: int,
+) -> tuple[Run, ...]:
+    graph = graphs[column.dataset]
+    params = resolved_params(build_model(row.model, row.preset, row.settings, graph))
+    n_splits, n_inits = spec.size_of(row)
+    return tuple(
+        Run(
+            model=row.model,
+            preset=row.preset,
+            params=params,
+            dataset=column.dataset,
+            data_digest=graph.digest,
+            split=split.name,
+            split_digest=split.digest,
+            train_per_class=column.train_per_class,
+            init=init,
+            seed=seed + init,
+            threads=threads,
+        )
+        for split, init in product(splits[:n_splits], range(n_inits))
+    )
+
+
+class _Clock:
+    """Counts finished runs and guesses the time left."""
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self._total = total
+        self._progress = progress
+        self._done = 0
+        self._start = time.monotonic()
+        if progress is not None:
+            progress(0, total, None)
+
+    def tick(self) -> None:
+        self._done += 1
+        if self._progress is not None:
+            pace = (time.monotonic() - self._start) / self._done
+            self._progress(self._done, self._total, pace * (self._total - self._done))

@@ -1,0 +1,141 @@
+"""Ledgers as text: one JSON object a line, compressed, the same bytes for the same rows."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from adagcn.errors import FormatError, InputError, IntegrityError, UnsafeFileError
+from adagcn.experiments.ledger import Ledger, LedgerRow
+from adagcn.experiments.runs import canonical_json
+from adagcn.formats.atomic import atomic_file
+
+_HEADER = {"format": "adagcn-ledger", "version": 1}
+_LONGEST_LINE = 1 << 20
+_LARGEST_TEXT = 1 << 30  # bytes when unpacked; a row is about a thousand
+
+
+def export_ledger(ledger: Ledger, path: str | os.PathLike[str]) -> int:
+    """Write every row to a small file that :func:`import_ledger` reads.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        What to write.
+    path : str or path-like
+        The file, by custom ``….jsonl.gz``; it appears whole or not at all.
+
+    Returns
+    -------
+    int
+        How many rows.
+    """
+    n_rows = 0
+    # No name and no time in the header, so that equal ledgers give equal bytes.
+    with (
+        atomic_file(path) as handle,
+        gzip.GzipFile(filename="", mode="wb", fileobj=handle, mtime=0) as packed,
+    ):
+        packed.write(f"{canonical_json(_HEADER)}\n".encode())
+        for row in ledger.rows():
+            packed.write(f"{canonical_json(row.model_dump())}\n".encode())
+            n_rows += 1
+    return n_rows
+
+
+def import_ledger(ledger: Ledger, path: str | os.PathLike[str]) -> int:
+    """Add the rows of an exported ledger, all or none of them.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Where they go; rows that are there already stay.
+    path : str or path-like
+        A file of :func:`export_ledger`.
+
+    Returns
+    -------
+    int
+        How many are new.
+
+    Raises
+    ------
+    InputError
+        There is no such file.
+    FormatError
+        The file is damaged or holds something else.
+    IntegrityError
+        A row's key is not that of its content, or the ledger has it with another accuracy.
+    UnsafeFileError
+        The file unpacks to more than any ledger.
+    """
+    if not Path(path).is_file():
+        raise InputError("AGC-I930", "there is no exported ledger", got=str(path), fix="name one")
+    return ledger.merge(_rows(Path(path)))
+
+
+def _rows(path: Path) -> Iterator[LedgerRow]:
+    try:
+        with gzip.open(path, "rb") as unpacked:
+            for number, line in _lines(path, unpacked):
+                if number == 1:
+                    _check_header(path, line)
+                else:
+                    yield _row(path, number, line)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise _damaged(path, f"cannot be unpacked: {error}") from error
+
+
+def _lines(path: Path, unpacked: gzip.GzipFile) -> Iterator[tuple[int, bytes]]:
+    """Yield numbered lines, of which none and not all together may be too large."""
+    total = number = 0
+    while line := unpacked.readline(_LONGEST_LINE + 1):
+        total, number = total + len(line), number + 1
+        if len(line) > _LONGEST_LINE or total > _LARGEST_TEXT:
+            raise UnsafeFileError(
+                "AGC-U931",
+                f"{path} unpacks to more than a ledger holds, at line {number}",
+                got=f"{total:,} bytes",
+                fix="ask where the file comes from",
+            )
+        yield number, line
+    if number == 0:
+        raise _damaged(path, "is empty")
+
+
+def _check_header(path: Path, line: bytes) -> None:
+    try:
+        header = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, "does not begin as an export does") from error
+    if header != _HEADER:
+        raise _damaged(path, "is of another kind or of a newer release")
+
+
+def _row(path: Path, number: int, line: bytes) -> LedgerRow:
+    try:
+        row = LedgerRow.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise _damaged(path, f"has no run in line {number}: {place} {first['msg']}") from None
+    if row.key != row.run.key:
+        raise IntegrityError(
+            "AGC-G932",
+            f"{path} has a key in line {number} that is not that of its content",
+            got=row.key,
+            fix="export the ledger again",
+        )
+    return row
+
+
+def _damaged(path: Path, how: str) -> FormatError:
+    return FormatError(
+        "AGC-F933", f"{path} {how}", fix="name a file that `adagcn ledger export` wrote"
+    )

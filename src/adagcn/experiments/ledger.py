@@ -1,0 +1,224 @@
+"""The ledger: one row a finished run, in one SQLite file that only driver processes open."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from adagcn.errors import FormatError, InputError, IntegrityError, ResourceError
+from adagcn.experiments.runs import Digest, Run, RunResult, canonical_json
+
+DEFAULT_PATH = Path("adagcn-ledger.sqlite")
+
+_APPLICATION = 0x41474C31  # how an SQLite file says whose it is
+_VERSION = 1
+_PATIENCE = 60.0  # seconds to wait while another command writes
+_AT_ONCE = 500  # keys in one question, fewer than SQLite allows
+
+_COLUMNS = ("key", *Run.model_fields, *RunResult.model_fields)
+_AS_JSON = {"params", "accuracy_by_depth", "epochs_by_layer", "notices", "versions"}
+_READ = f"SELECT {', '.join(_COLUMNS)} FROM runs"
+_ADD = f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * len(_COLUMNS))})"
+
+
+class LedgerRow(BaseModel):
+    """A finished run as the ledger keeps it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    key: Digest
+    run: Run
+    result: RunResult
+
+
+class Ledger:
+    """All finished runs, by key. Every row is on the disk before :meth:`add` returns.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file. Several processes may have it open; a writer waits for another one.
+    create : bool
+        Whether to begin a new ledger where there is no file.
+
+    Raises
+    ------
+    InputError
+        There is no file and ``create`` is off.
+    FormatError
+        The file is not a ledger, or one of a newer release.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH, *, create: bool = True) -> None:
+        self.path = Path(path)
+        if not create and not self.path.is_file():
+            raise InputError(
+                "AGC-I920", "there is no ledger", got=str(path), fix="name it with --ledger"
+            )
+        with self._translated():
+            self._connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+        try:
+            self._adopt()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """Return the ledger."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def add(self, run: Run, result: RunResult) -> None:
+        """Keep a finished run; one that is there already stays as it is."""
+        with self._translated():
+            self._connection.execute(_ADD, _values(LedgerRow(key=run.key, run=run, result=result)))
+
+    def results(self, runs: Iterable[Run]) -> dict[str, RunResult]:
+        """Return the results of those runs that are finished, by key."""
+        keys = list(dict.fromkeys(run.key for run in runs))
+        found: dict[str, RunResult] = {}
+        for start in range(0, len(keys), _AT_ONCE):
+            some = keys[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            rows = self._rows(f"{_READ} WHERE key IN ({marks})", some)
+            found.update((row.key, row.result) for row in rows)
+        return found
+
+    def rows(self) -> Iterator[LedgerRow]:
+        """Yield every row, in the order of the keys."""
+        return self._rows(f"{_READ} ORDER BY key")
+
+    def merge(self, rows: Iterable[LedgerRow]) -> int:
+        """Add rows from elsewhere, all or none of them; rows that are there already stay.
+
+        Parameters
+        ----------
+        rows : iterable of LedgerRow
+            Rows of another ledger.
+
+        Returns
+        -------
+        int
+            How many are new.
+
+        Raises
+        ------
+        IntegrityError
+            A run is there already with another accuracy.
+        """
+        with self._translated(), self._transaction():
+            before = self._connection.total_changes
+            for row in rows:
+                known = self._accuracy(row.key)
+                if known not in (None, row.result.accuracy):
+                    raise IntegrityError(
+                        "AGC-G921",
+                        f"{row.run} (key {row.key[:12]}) has accuracy {known} in {self.path}",
+                        got=row.result.accuracy,
+                        fix="merge into a new ledger and find out which of the two is right",
+                    )
+                self._connection.execute(_ADD, _values(row))
+            return self._connection.total_changes - before
+
+    def _accuracy(self, key: str) -> Any:
+        question = "SELECT accuracy FROM runs WHERE key = ?"
+        found = self._connection.execute(question, [key]).fetchone()
+        return None if found is None else found[0]
+
+    def _rows(self, question: str, values: Sequence[str] = ()) -> Iterator[LedgerRow]:
+        with self._translated():
+            for record in self._connection.execute(question, values):
+                yield self._row(dict(zip(_COLUMNS, record, strict=True)))
+
+    def _row(self, record: dict[str, Any]) -> LedgerRow:
+        try:
+            plain = {k: json.loads(v) if k in _AS_JSON else v for k, v in record.items()}
+            return LedgerRow(
+                key=plain["key"],
+                run=Run(**{name: plain[name] for name in Run.model_fields}),
+                result=RunResult(**{name: plain[name] for name in RunResult.model_fields}),
+            )
+        except (ValidationError, ValueError, TypeError, RecursionError) as error:
+            raise FormatError(
+                "AGC-F922",
+                f"{self.path} has a row that is not a run",
+                got=record["key"],
+                fix="take an older copy, or import an export into a new ledger",
+            ) from error
+
+    def _adopt(self) -> None:
+        """Check whose file this is, and make a ledger of an empty one."""
+        with self._translated():
+            if self._is_empty():
+                with self._transaction():
+                    if self._is_empty():  # no other command was faster
+                        self._begin()
+            owner, version = (self._pragma(name) for name in ("application_id", "user_version"))
+        if owner != _APPLICATION or version > _VERSION:
+            raise FormatError(
+                "AGC-F923",
+                f"{self.path} is "
+                + ("a ledger of a newer release" if owner == _APPLICATION else "not a ledger"),
+                got=f"application {owner}, version {version}",
+                fix="name another file with --ledger",
+            )
+
+    def _begin(self) -> None:
+        columns = ", ".join(_COLUMNS[1:])
+        self._connection.execute(f"CREATE TABLE runs (key TEXT PRIMARY KEY, {columns})")
+        self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def _is_empty(self) -> bool:
+        (n_tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return n_tables == 0 and self._pragma("application_id") == 0
+
+    def _pragma(self, name: str) -> int:
+        return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn SQLite's errors into ours."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorname", "") in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
+                raise FormatError(
+                    "AGC-F924",
+                    f"{self.path} is not a ledger, or damaged: {error}",
+                    fix="name another file with --ledger",
+                ) from error
+            raise ResourceError(
+                "AGC-R925",
+                f"the ledger {self.path} cannot be used: {error}",
+                fix="check that its folder exists, may be written to and has room",
+            ) from error
+
+
+def _values(row: LedgerRow) -> list[Any]:
+    fields = {"key": row.key, **row.run.model_dump(), **row.result.model_dump()}
+    return [canonical_json(v) if k in _AS_JSON else v for k, v in fields.items()]

@@ -1,0 +1,259 @@
+"""One run: what determines it, and what comes out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cache
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from adagcn.data.splits import Split, make_split
+from adagcn.errors import AdaGCNWarning, IntegrityError, PresetNotice
+from adagcn.estimators.hop_classifier import HopBoostingClassifier
+from adagcn.estimators.registry import model_class
+from adagcn.experiments.provenance import code_versions
+from adagcn.graph import Graph
+
+# What a run says in its own fields, or what the harness does not vary.
+NOT_PARAMS = frozenset({"graph", "preset", "random_state", "learner", "warm_start", "device"})
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Name = Annotated[str, Field(min_length=1, max_length=500)]
+Number = Annotated[int, Field(ge=0, lt=2**32)]
+Measure = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Param = bool | int | float | str
+
+# Python hides the first ones by default; the last was said when the run was planned.
+_UNSAID = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, PresetNotice)
+_STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Run(BaseModel):
+    """One fit of one model on one split, fully determined before it starts.
+
+    Parameters
+    ----------
+    model : str
+        Key of the model.
+    preset : str
+        Name of the recipe; not part of ``key``, so that recipes of equal values share their runs.
+    params : dict
+        Every hyper-parameter, resolved.
+    dataset : str
+        Name of the graph.
+    data_digest, split_digest : str
+        SHA-256 of the graph and of the three sets of nodes.
+    split : str
+        How the split is written, such as ``"val:0"``.
+    train_per_class : int or None
+        Training nodes of each class; None is the split's own rule.
+    init : int
+        Which repetition on this split, from 0.
+    seed : int
+        What the model draws from: the campaign's seed (0) plus ``init``. Repetition 0 is therefore
+        what ``adagcn fit`` gives by default on the same split.
+    threads : int
+        Threads of the numeric libraries; another number may change the last digits.
+    """
+
+    model_config = _STRICT
+
+    model: Name
+    preset: Name
+    params: dict[Name, Param]
+    dataset: Name
+    data_digest: Digest
+    split: Name
+    split_digest: Digest
+    train_per_class: Number | None
+    init: Number
+    seed: Number
+    threads: Annotated[int, Field(ge=1, le=1024)] = 1
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of all that determines the result, and of nothing else."""
+        cause = self.model_dump(
+            include={"model", "params", "data_digest", "split_digest", "seed", "threads"}
+        )
+        return hashlib.sha256(canonical_json(cause).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        """Return the run in a few words."""
+        return f"{self.model} ({self.preset}) on {self.dataset}, {self.split}, init {self.init}"
+
+
+class RunResult(BaseModel):
+    """What one run gave and what it took.
+
+    Parameters
+    ----------
+    accuracy, stop_accuracy : float
+        On the scored and on the stopping nodes.
+    accuracy_by_depth : list of float
+        On the scored nodes, of the ensembles of the first 1, 2, … layers.
+    epochs_by_layer : list of (int or None)
+        Epochs of each layer; None for a learner without any.
+    seconds : float
+        Time of the fit alone.
+    peak_memory_mb : float or None
+        Most memory that the process has held so far; None where the system does not say.
+    model_digest : str
+        SHA-256 of what was learnt, as ``adagcn fit`` prints it for the same preset.
+    notices : list of str
+        Warnings of the fit.
+    versions : dict
+        Releases of this package and the libraries below it, and the commit in a checkout.
+    finished : str
+        When, in UTC.
+    """
+
+    model_config = _STRICT
+
+    accuracy: Share
+    stop_accuracy: Share | None
+    accuracy_by_depth: Annotated[list[Share], Field(min_length=1, max_length=10_000)]
+    epochs_by_layer: Annotated[list[Number | None], Field(max_length=10_000)]
+    seconds: Measure
+    peak_memory_mb: Measure | None
+    model_digest: Digest
+    notices: Annotated[list[str], Field(max_length=1000)]
+    versions: dict[Name, Name | None]
+    finished: Name
+
+
+def canonical_json(value: Any) -> str:
+    """Return the one way to write a value as JSON."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def resolved_params(model: HopBoostingClassifier) -> dict[str, Param]:
+    """Return every hyper-parameter of a model as ``fit`` will use it."""
+    settings = model.resolved_settings().model_dump(exclude_unset=True)
+    beside = {  # such as class weights, which no preset sets
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if name not in settings and name not in NOT_PARAMS and value is not None
+    }
+    return {**settings, **beside}
+
+
+def build_model(
+    key: str, preset: str, settings: Mapping[str, Any], graph: Graph | None, seed: int = 0
+) -> HopBoostingClassifier:
+    """Return a model with these settings, not fitted; what it cannot vary is left out."""
+    family: Any = model_class(key)
+    free = set(family().get_params(deep=False))
+    given = {name: value for name, value in settings.items() if name in free}
+    model: HopBoostingClassifier = family(graph, preset=preset, random_state=seed, **given)
+    return model
+
+
+def execute(run: Run, graph: Graph) -> RunResult:
+    """Fit and score one run.
+
+    Parameters
+    ----------
+    run : Run
+        What to do.
+    graph : Graph
+        The graph with the digest that ``run`` names.
+
+    Returns
+    -------
+    RunResult
+        The same whatever process, order or company it runs in, times and memory aside.
+    """
+    split = make_split(graph, run.split, train_per_class=run.train_per_class)
+    if (graph.digest, split.digest) != (run.data_digest, run.split_digest):
+        raise IntegrityError(
+            "AGC-G910",
+            f"the run {run} was planned on another graph or split than it is given",
+            got=(graph.digest[:12], split.digest[:12]),
+            fix=f"use the data with the digests {run.data_digest[:12]}, {run.split_digest[:12]}",
+        )
+    model = build_model(run.model, run.preset, run.params, graph, run.seed)
+    _warm_up()
+    with _threads(run.threads), _notices() as notices:
+        start = time.perf_counter()
+        _fit(model, graph, split)
+        seconds = time.perf_counter() - start
+        by_depth = list(model.staged_score(*_ids_and_labels(graph, split.score_nodes)))
+    return RunResult(
+        accuracy=by_depth[-1],
+        stop_accuracy=model.stop_accuracy_,
+        accuracy_by_depth=by_depth,
+        epochs_by_layer=model.n_epochs_,
+        seconds=round(seconds, 3),
+        peak_memory_mb=_peak_memory_mb(),
+        model_digest=model.model_digest_,
+        notices=notices,
+        versions=code_versions(),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+@cache
+def _warm_up() -> None:
+    """Let torch load what it puts off until the first optimizer, so that no fit pays for it."""
+    import torch
+
+    torch.optim.Adam([torch.zeros(1)])
+
+
+def _fit(model: HopBoostingClassifier, graph: Graph, split: Split) -> None:
+    X_val, y_val = _ids_and_labels(graph, split.stop_nodes)
+    model.fit(*_ids_and_labels(graph, split.train_nodes), X_val=X_val, y_val=y_val)
+
+
+def _ids_and_labels(graph: Graph, nodes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    return graph.node_ids[nodes], graph.classes[graph.labels[nodes]]
+
+
+@contextmanager
+def _threads(n_threads: int) -> Iterator[None]:
+    """Compute with this many threads, and leave the process as it was."""
+    import torch
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    before = torch.get_num_threads()
+    with threadpool_limits(n_threads):
+        torch.set_num_threads(n_threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+
+@contextmanager
+def _notices() -> Iterator[list[str]]:
+    """Collect the warnings that users would see instead of showing them, each once."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield texts
+    for each in caught:
+        ours = issubclass(each.category, AdaGCNWarning)
+        if not issubclass(each.category, _UNSAID):
+            texts.append(f"{'' if ours else f'{each.category.__name__}: '}{each.message}")
+    texts[:] = dict.fromkeys(texts)
+
+
+def _peak_memory_mb() -> float | None:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    unit = 1024**2 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)

@@ -1,0 +1,200 @@
+"""What an experiment is: models by data sets under one protocol, checked before a run starts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from adagcn.data.gasteiger import N_SPLITS
+from adagcn.errors import AdaGCNError, InputError, PresetNotice
+from adagcn.estimators.presets import PRESETS
+from adagcn.estimators.registry import MODELS
+from adagcn.experiments.runs import NOT_PARAMS, Name, Param, build_model
+
+Count = Annotated[int, Field(ge=1, le=1000)]
+Percent = Annotated[float, Field(ge=0.0, le=100.0)]
+
+
+Published = Annotated[list[Percent], Field(min_length=2, max_length=2)]  # mean, half width
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Column(_Part):
+    """A data set at one label rate.
+
+    Parameters
+    ----------
+    label : str
+        Heading of the column.
+    dataset : str
+        Name of the graph.
+    train_per_class : int or None
+        Training nodes of each class; None is the split's own rule, 20 for those of the paper.
+    """
+
+    label: Name
+    dataset: Name
+    train_per_class: Count | None = None
+
+
+class Row(_Part):
+    """A model with its settings.
+
+    Parameters
+    ----------
+    label : str
+        Heading of the row.
+    model, preset : str
+        Key of the model and name of its recipe.
+    settings : dict
+        What differs from the recipe.
+    n_splits, n_inits : int, optional
+        Instead of the experiment's.
+    columns : list of str, optional
+        Labels of the columns that the row has; all by default.
+    paper : str, optional
+        Published row that this one stands beside; by default the one with the same label, if any.
+    """
+
+    label: Name
+    model: Name
+    preset: Name = "tuned"
+    settings: dict[str, Param] = {}
+    n_splits: Count | None = None
+    n_inits: Count | None = None
+    columns: list[Name] | None = None
+    paper: Name | None = None
+
+
+class Spec(_Part):
+    """An experiment: every row on every column, over splits and initializations.
+
+    Parameters
+    ----------
+    title : str
+        What it shows.
+    splits : {"val", "test", "stratified"}
+        Which splits: numbers 0 to ``n_splits`` − 1 of this kind.
+    n_splits, n_inits : int
+        Runs of a cell: so many splits times so many initializations.
+    columns, rows : list
+        Data sets and models.
+    paper : dict
+        Published numbers: row → column → mean and half width, in percent.
+    published_decimals : int
+        Decimals that the paper prints.
+    """
+
+    title: Name
+    splits: Literal["val", "test", "stratified"]
+    n_splits: Count
+    n_inits: Count = 1
+    columns: Annotated[list[Column], Field(min_length=1)]
+    rows: Annotated[list[Row], Field(min_length=1)]
+    paper: dict[Name, dict[Name, Published]] = {}
+    published_decimals: Annotated[int, Field(ge=0, le=6)] = 2
+
+    def size_of(self, row: Row) -> tuple[int, int]:
+        """Return how many splits and initializations a row has."""
+        return row.n_splits or self.n_splits, row.n_inits or self.n_inits
+
+    def has(self, row: Row, column: Column) -> bool:
+        """Return whether the row has the column."""
+        return row.columns is None or column.label in row.columns
+
+    def published(self, row: Row, column: Column) -> tuple[float, float] | None:
+        """Return the paper's mean and half width for a cell, as shares of one."""
+        found = self.paper.get(row.paper or row.label, {}).get(column.label)
+        return None if found is None else (found[0] / 100, found[1] / 100)
+
+
+def check_spec(spec: Spec, name: str) -> None:
+    """Refuse an experiment that names what does not exist, before anything is run.
+
+    Parameters
+    ----------
+    spec : Spec
+        The experiment; its data sets need not be of the catalog.
+    name : str
+        How to call it in messages.
+    """
+    for what, labels in (("columns", spec.columns), ("rows", spec.rows)):
+        _check_different(f"{name}: {what}", [each.label for each in labels])
+    columns = {column.label for column in spec.columns}
+    for number, row in enumerate(spec.rows):
+        at = f"{name}: rows[{number}]"
+        _check_size(spec, row, at)
+        for label in row.columns or ():
+            check_known(f"{at}.columns", label, columns)
+        if row.paper is not None:
+            check_known(f"{at}.paper", row.paper, spec.paper)
+        _check_model(row, at)
+    _check_paper(spec, columns, name)
+
+
+def _check_model(row: Row, at: str) -> None:
+    check_known(f"{at}.model", row.model, MODELS)
+    check_known(f"{at}.preset", row.preset, PRESETS)
+    for setting in row.settings:
+        check_known(f"{at}.settings", setting, settings_of(row.model))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PresetNotice)  # there is no graph to choose by yet
+            build_model(row.model, row.preset, row.settings, None).resolved_settings()
+    except AdaGCNError as error:
+        problem = f"{at}.settings: {error.problem}"
+        raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
+
+
+def settings_of(model: str) -> set[str]:
+    """Return the names of what can be set on a model."""
+    return set(MODELS[model]().get_params(deep=False)) - NOT_PARAMS
+
+
+def _check_size(spec: Spec, row: Row, at: str) -> None:
+    n_splits = spec.size_of(row)[0]
+    if spec.splits != "stratified" and n_splits > N_SPLITS:
+        raise InputError(
+            "AGC-I943",
+            f"{at}: n_splits goes beyond the {N_SPLITS} splits of kind {spec.splits!r}",
+            got=n_splits,
+            fix=f'use at most {N_SPLITS}, or splits = "stratified"',
+        )
+
+
+def _check_paper(spec: Spec, columns: set[str], name: str) -> None:
+    used = {row.paper or row.label for row in spec.rows}
+    for row, numbers in spec.paper.items():
+        check_known(f"{name}: paper", row, used)
+        for column in numbers:
+            check_known(f"{name}: paper.{row}", column, columns)
+
+
+def check_known(key: str, value: str, known: Iterable[str], *, fix: str = "") -> None:
+    """Refuse a value that is not among those known, with the one that comes nearest."""
+    names = sorted(known)
+    if value in names:
+        return
+    near = get_close_matches(value, names, n=2)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    raise InputError(
+        "AGC-I944",
+        f"{key} is not known",
+        got=value,
+        fix=f"{hint}It can be {', '.join(names)}{' ' if fix else ''}{fix}",
+    )
+
+
+def _check_different(key: str, labels: list[str]) -> None:
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise InputError(
+            "AGC-I945", f"{key} has a label twice", got=twice[0], fix="give each its own"
+        )

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from adagcn.experiments import campaign
+
+QUICK = [
+    "--set", "max_epochs=12", "--set", "hidden_units=8", "--set", "adagcn.n_layers=3",
+    "--models", "adagcn,mlp",
+]  # fmt: skip
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return ["--ledger", tmp_path / "ledger.sqlite"]
+
+
+def test_a_users_graph_is_compared_in_one_command(run_cli, tables, tmp_path, ledger):
+    figure = tmp_path / "models.png"
+    words = ["--models", "adagcn,mlp,logistic", "--set", "adagcn.n_layers=3", "--splits", 2]
+    outcome = run_cli("compare", *tables.with_labels, *words, *ledger, "--figure", figure)
+    assert outcome.code == 0, outcome.stderr
+    for model in ("adagcn", "mlp", "logistic"):
+        assert f"\n{model}" in outcome.stdout
+    assert "95 % bootstrap interval" in outcome.stdout
+    assert "mlp − adagcn: " in outcome.stdout
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_bytes_again_and_with_any_workers(run_cli, tables, tmp_path, monkeypatch):
+    words = ["compare", *tables.with_labels, *QUICK, "--splits", 2, "--inits", 2, "--json"]
+    first = run_cli(*words, "--ledger", tmp_path / "a", "--workers", 2)
+    assert first.code == 0, first.stderr
+    alone = run_cli(*words, "--ledger", tmp_path / "b")
+    assert alone.stdout == first.stdout
+
+    def refuse(run, graph):
+        raise AssertionError("nothing should be trained")
+
+    monkeypatch.setattr(campaign, "execute", refuse)
+    assert run_cli(*words, "--ledger", tmp_path / "a").stdout == first.stdout
+    rows = first.facts["rows"]
+    assert [(row["model"], row["preset"], row["n"]) for row in rows] == [
+        ("adagcn", "tuned", 4),
+        ("mlp", "tuned", 4),
+    ]
+    places = [(run["split"], run["init"]) for run in rows[0]["runs"]]
+    assert places == [(f"stratified:{split}", init) for split in (0, 1) for init in (0, 1)]
+    assert rows[0]["interval"][0] <= rows[0]["mean"] <= rows[0]["interval"][1]
+    assert rows[0]["dataset"] == "edges.csv"
+    assert "seconds" not in first.stdout
+
+
+def test_a_run_is_what_fit_gives(run_cli, tables, ledger, tmp_path):
+    shared = [*tables.with_labels, "--set", "n_layers=3", "--set", "max_epochs=12", "--json"]
+    row = run_cli("compare", *shared, "--models", "adagcn", "--splits", 2, *ledger).facts["rows"][0]
+    fitted = run_cli("fit", *shared, "--split", "stratified:1").facts
+    assert row["runs"][1]["accuracy"] == fitted["accuracy"]
+    kept = run_cli("ledger", "show", *ledger, "--json").facts["rows"]
+    digests = {each["run"]["split"]: each["result"]["model_digest"] for each in kept}
+    assert digests["stratified:1"] == fitted["model_digest"]
+
+
+def test_a_named_data_set_has_its_validation_splits(run_cli, ledger):
+    words = ["cora", "--models", "logistic", "--set", "C=1000", "--splits", 2, *ledger]
+    rows = run_cli("compare", *words, "--json").facts["rows"]
+    assert [run["split"] for run in rows[0]["runs"]] == ["val:0", "val:1"]
+    assert rows[0]["dataset"] == "cora"
+
+
+def test_times_are_shown_when_asked_for(run_cli, tables, ledger):
+    words = ["compare", *tables.with_labels, "--models", "logistic", "--splits", 1, *ledger]
+    words += ["--set", "C=100"]
+    assert "seconds of a fit" in run_cli(*words, "--timing").stdout
+    assert "seconds of a fit" not in run_cli(*words).stdout
+    timing = run_cli(*words, "--timing", "--json").facts["timing"]
+    assert len(timing[0]["seconds"]) == 1
+
+
+def test_presets_are_rows_of_their_own(run_cli, tables, ledger):
+    words = ["--models", "adagcn", "--presets", "tuned,unweighted,boosted", "--splits", 1]
+    words += ["--set", "n_layers=2", "--set", "max_epochs=5", *ledger]
+    rows = run_cli("compare", *tables.with_labels, *words, "--json").facts["rows"]
+    assert [row["label"] for row in rows] == [
+        "adagcn (tuned)",
+        "adagcn (unweighted)",
+        "adagcn (boosted)",
+    ]
+
+
+def test_no_training_shows_what_is_there(run_cli, tables, ledger):
+    words = ["compare", *tables.with_labels, *QUICK, "--splits", 2, *ledger, "--json"]
+    rows = run_cli(*words, "--no-training").facts["rows"]
+    assert [(row["n"], row["planned"], row["mean"]) for row in rows] == [(0, 2, None)] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--models", "adagcn,mpl"], "--models names what is not there; got 'mpl'. Did you mean"),
+        (["--models", "mlp,mlp"], "--models has a name twice"),
+        (["--presets", "tunned"], "--presets names what is not there"),
+        (["--set", "n_layers=3"], "does not have; got 'n_layers'. Did you mean 'adagcn.n_layers'"),
+        (["--set", "dropout=7"], "rows[0].settings: dropout: should be less than 1; got 7"),
+        (["--set", "dropout=[1]"], "settings.dropout: should be a number"),
+        (["--splits", "21"], "n_splits goes beyond the 20 splits"),
+        (["--figure", "x.pdf"], "--figure must end in .png or .svg"),
+        (["--figure", "/nowhere/x.png"], "--figure lies in a folder that does not exist"),
+        (["--ledger", "/nowhere/x"], "the ledger /nowhere/x cannot be used"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_any_run(run_cli, monkeypatch, ledger, words, message):
+    monkeypatch.setattr(campaign, "execute", lambda run, graph: pytest.fail("trained"))
+    outcome = run_cli("compare", "cora", *ledger, "--models", "adagcn,mlp", *words)
+    assert outcome.code in (3, 5)
+    assert message in outcome.stderr
+    assert outcome.stdout == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
+def test_a_killed_command_goes_on_where_it_was(run_cli, tables, tmp_path):
+    """SIGKILL loses no finished run, leaves no worker behind, and changes no byte of the table."""
+    path = tmp_path / "ledger.sqlite"
+    words = ["compare", *tables.with_labels, *QUICK, "--splits", 8, "--json"]
+    words += ["--set", "mlp.max_epochs=300"]
+    command = [sys.executable, "-m", "adagcn.cli", *map(str, words)]
+    driver = subprocess.Popen(
+        [*command, "--ledger", path, "--workers", "2"], stdout=subprocess.DEVNULL
+    )
+    end = time.monotonic() + 60
+    while _n_rows(path) < 2 and time.monotonic() < end:
+        time.sleep(0.02)
+    workers = _children(driver.pid)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    survived = _n_rows(path)
+    assert 2 <= survived < 16
+    assert len(workers) >= 2
+    while any(map(_lives, workers)):
+        assert time.monotonic() < end, "a worker lives on"
+        time.sleep(0.02)
+    resumed = run_cli(*words, "--ledger", path)
+    assert resumed.stdout == run_cli(*words, "--ledger", tmp_path / "fresh").stdout
+    assert _n_rows(path) == 16
+
+
+def _n_rows(path):
+    if not path.exists():
+        return 0
+    with closing(sqlite3.connect(path, timeout=10)) as connection:
+        (there,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return connection.execute("SELECT count(*) FROM runs").fetchone()[0] if there else 0
+
+
+def _lives(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _children(pid):
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.dataset
+@pytest.mark.slow
+def test_cora_ml_from_scratch(run_cli, dataset_dir, tmp_path, monkeypatch):
+    monkeypatch.setenv("ADAGCN_DATA", str(dataset_dir))
+    words = ["compare", "cora_ml", "--models", "adagcn,mlp", "--splits", 2, "--inits", 1, "--json"]
+    words += ["--set", "max_epochs=30", "--set", "adagcn.n_layers=3"]
+    first = run_cli(*words, "--workers", 2, "--ledger", tmp_path / "a")
+    assert first.code == 0, first.stderr
+    adagcn, mlp = first.facts["rows"]
+    assert adagcn["mean"] > mlp["mean"] > 0.5
+    assert run_cli(*words, "--ledger", tmp_path / "b").stdout == first.stdout

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import pytest
+
+from adagcn.experiments import campaign
+
+SPEC = """
+title = "Two models on Cora"
+splits = "val"
+n_splits = 2
+n_inits = 2
+
+columns = [
+  { label = "Cora, 5", dataset = "cora", train_per_class = 5 },
+  { label = "Cora, 9", dataset = "cora", train_per_class = 9 },
+]
+
+[[rows]]
+label = "weak"
+model = "logistic"
+settings = { C = 10.0 }
+
+[[rows]]
+label = "strong"
+model = "logistic"
+preset = "boosted"
+settings = { C = 1e5 }
+n_inits = 1
+columns = ["Cora, 9"]
+
+[paper.weak]
+"Cora, 9" = [61.5, 0.4]
+"""
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory):
+    path = tmp_path_factory.mktemp("specs") / "mine.toml"
+    path.write_text(SPEC, "utf-8")
+    return path
+
+
+@pytest.fixture
+def command(spec, tmp_path):
+    return ["reproduce", spec, "--ledger", tmp_path / "ledger.sqlite"]
+
+
+def test_a_spec_becomes_a_table(run_cli, command):
+    outcome = run_cli(*command)
+    assert outcome.code == 0, outcome.stderr
+    assert outcome.stdout.startswith("Two models on Cora\n")
+    assert "paper 61.50 ± 0.40" in outcome.stdout
+    assert "Cora, 9: strong − weak" in outcome.stdout
+    assert "Missing" not in outcome.stdout
+
+
+def test_rows_of_json(run_cli, command):
+    facts = run_cli(*command, "--json").facts
+    places = [(row["label"], row["column"], row["n"]) for row in facts["rows"]]
+    assert places == [("weak", "Cora, 5", 4), ("weak", "Cora, 9", 4), ("strong", "Cora, 9", 2)]
+    assert {"model", "preset", "dataset", "n", "mean", "interval", "runs"} <= set(facts["rows"][0])
+    assert facts["rows"][1]["difference"] == pytest.approx(facts["rows"][1]["mean"] - 0.615)
+
+
+def test_an_export_prints_the_table_without_training(run_cli, command, tmp_path, monkeypatch):
+    published = run_cli(*command)
+    export = tmp_path / "export.jsonl.gz"
+    assert run_cli("ledger", "export", export, *command[2:]).code == 0
+    monkeypatch.setattr(campaign, "execute", lambda run, graph: pytest.fail("trained"))
+    again = run_cli(*command[:2], "--ledger", tmp_path / "new.sqlite", "--import", export)
+    assert again.stdout == published.stdout
+    assert "10 runs of" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("style", "start"),
+    [
+        ("md", "**Two models on Cora**\n"),
+        ("csv", "label,model,preset,"),
+        ("latex", "% needs"),
+    ],
+)
+def test_forms(run_cli, command, style, start):
+    outcome = run_cli(*command, "--no-training", "--format", style)
+    assert outcome.stdout.startswith(start)
+
+
+def test_parts_of_an_experiment(run_cli, command):
+    words = ["--presets", "tuned", "--splits", 1, "--inits", 1, "--no-training", "--json"]
+    rows = run_cli(*command, *words).facts["rows"]
+    assert [(row["label"], row["planned"]) for row in rows] == [("weak", 1), ("weak", 1)]
+    rows = run_cli(*command, "--inits", 1, "--no-training", "--json").facts["rows"]
+    assert [row["planned"] for row in rows] == [2, 2, 2]
+
+
+@pytest.mark.dataset
+def test_the_shipped_tables_are_planned(run_cli, dataset_dir, tmp_path, monkeypatch):
+    monkeypatch.setenv("ADAGCN_DATA", str(dataset_dir))
+    words = ["--no-training", "--json", "--ledger", tmp_path / "x", "--datasets", "cora_ml"]
+    rows = run_cli("reproduce", "table2", *words).facts["rows"]
+    assert [(row["preset"], row["planned"]) for row in rows] == [
+        ("tuned", 100), ("boosted", 100), ("unweighted", 100), ("released", 20), ("paper", 20),
+    ]  # fmt: skip
+    rows = run_cli("reproduce", "table3", *words).facts["rows"]
+    assert [(row["train_per_class"], row["planned"]) for row in rows] == [(8, 100), (16, 100)]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--splits", "3"], "--splits is more than the experiment has; got 3. Use at most 2"),
+        (["--inits", "3"], "--inits is more than the experiment has"),
+        (["--datasets", "pubmed"], "--datasets names what is not there; got 'pubmed'"),
+        (["--models", "adagcn"], "--models names what is not there"),
+        (["--json", "--format", "md"], "--format does not go with --json"),
+        (["--import", "/nowhere/x"], "there is no exported ledger"),
+    ],
+)
+def test_what_cannot_be_done_is_said(run_cli, command, words, message):
+    outcome = run_cli(*command, "--no-training", *words)
+    assert outcome.code == 3
+    assert message in outcome.stderr
+
+
+def test_a_faulty_spec_ends_before_any_run(run_cli, tmp_path, spec, monkeypatch):
+    monkeypatch.setattr(campaign, "execute", lambda run, graph: pytest.fail("trained"))
+    faulty = tmp_path / "faulty.toml"
+    for old, new, message in [
+        ("n_inits = 2", "n_init = 2", "there is no key n_init; got 2. Did you mean 'n_inits'"),
+        ("train_per_class = 5", "train_per_class = 500", "column 'Cora, 5': the split val:0 needs"),
+    ]:
+        faulty.write_text(SPEC.replace(old, new), "utf-8")
+        outcome = run_cli("reproduce", faulty, "--ledger", tmp_path / "ledger.sqlite")
+        assert outcome.code == 3
+        assert message in outcome.stderr

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import warnings
+
+import experiment_fixtures as toy
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+
+from adagcn import AdaGCNClassifier
+from adagcn.data import make_split
+from adagcn.errors import IntegrityError
+from adagcn.experiments import provenance
+from adagcn.experiments.campaign import plan
+from adagcn.experiments.runs import execute, resolved_params
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return plan(toy.toy_spec(), toy.GRAPHS)[0].runs
+
+
+def same_but_times(result):
+    return result.model_dump(exclude={"seconds", "peak_memory_mb", "finished"})
+
+
+def test_a_run_is_the_plain_fit_with_its_index_as_seed(runs):
+    for run in runs:
+        result = execute(run, toy.GRAPH)
+        split = make_split(toy.GRAPH, run.split, train_per_class=6)
+        labels = toy.GRAPH.classes[toy.GRAPH.labels]
+        model = AdaGCNClassifier(toy.GRAPH, random_state=run.init, **toy.QUICK).fit(
+            split.train_nodes,
+            labels[split.train_nodes],
+            X_val=split.stop_nodes,
+            y_val=labels[split.stop_nodes],
+        )
+        assert result.accuracy == model.score(split.score_nodes, labels[split.score_nodes])
+        assert result.stop_accuracy == model.stop_accuracy_
+        assert result.model_digest == model.model_digest_
+        assert result.accuracy_by_depth[-1] == result.accuracy
+        assert result.epochs_by_layer == model.n_epochs_
+        assert len(result.accuracy_by_depth) == 2
+
+
+def test_the_same_run_gives_the_same_result(runs):
+    assert same_but_times(execute(runs[0], toy.GRAPH)) == same_but_times(
+        execute(runs[0], toy.GRAPH)
+    )
+
+
+def test_threads_are_the_runs_own_and_put_back(runs):
+    before = torch.get_num_threads()
+    seen = []
+    hook = torch.get_num_threads
+
+    def spying(self, *args, **kwargs):
+        seen.append(hook())
+        return original(self, *args, **kwargs)
+
+    original = AdaGCNClassifier.fit
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AdaGCNClassifier, "fit", spying)
+        execute(runs[0].model_copy(update={"threads": 2}), toy.GRAPH)
+    assert seen == [2]
+    assert torch.get_num_threads() == before
+
+
+def test_the_key_is_of_causes_only(runs):
+    run = runs[0]
+    cause = {
+        "model": "adagcn",
+        "params": run.params,
+        "data_digest": toy.GRAPH.digest,
+        "split_digest": make_split(toy.GRAPH, "stratified:0", train_per_class=6).digest,
+        "seed": 0,
+        "threads": 1,
+    }
+    text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
+    assert run.key == hashlib.sha256(text.encode()).hexdigest()
+    renamed = {"preset": "boosted", "dataset": "other", "split": "val:3", "init": 9}
+    for name, value in renamed.items():
+        assert run.model_copy(update={name: value}).key == run.key
+    changes = {
+        "model": "mlp", "params": {**run.params, "dropout": 0.5}, "data_digest": "0" * 64,
+        "split_digest": "0" * 64, "seed": 1, "threads": 2,
+    }  # fmt: skip
+    for name, value in changes.items():
+        assert run.model_copy(update={name: value}).key != run.key
+
+
+def test_presets_of_equal_values_share_their_runs():
+    rows = [
+        {"label": "a", "model": "adagcn", "preset": "unweighted", "settings": toy.QUICK},
+        {
+            "label": "b",
+            "model": "adagcn",
+            "preset": "boosted",
+            "settings": {**toy.QUICK, "reweight_rate": 0},
+        },
+    ]
+    a, b = plan(toy.toy_spec(rows=rows), toy.GRAPHS)
+    assert [run.key for run in a.runs] == [run.key for run in b.runs]
+
+
+def test_params_hold_what_no_preset_sets():
+    model = AdaGCNClassifier(toy.GRAPH, class_weight="balanced", **toy.QUICK)
+    params = resolved_params(model)
+    assert params["class_weight"] == "balanced"
+    assert params["hidden_units"] == 4
+    assert not {"graph", "preset", "random_state", "device"} & set(params)
+
+
+def test_another_graph_or_split_is_refused(runs):
+    for name in ("data_digest", "split_digest"):
+        with pytest.raises(IntegrityError, match="planned on another graph or split"):
+            execute(runs[0].model_copy(update={name: "0" * 64}), toy.GRAPH)
+
+
+def test_warnings_are_kept_and_not_shown():
+    rate = {**toy.QUICK, "reweight_rate": 60.0}
+    rows = [{"label": "a", "model": "adagcn", "settings": rate}]
+    run = plan(toy.toy_spec(rows=rows), toy.GRAPHS)[0].runs[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        notices = execute(run, toy.GRAPH).notices
+    assert len(notices) == 1
+    assert "lower reweight_rate" in notices[0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"accuracy": 1.5}, {"accuracy": np.nan}, {"seconds": -1.0}, {"model_digest": "x"}, {"n": 1}],
+)
+def test_a_result_that_cannot_be_is_refused(changes):
+    with pytest.raises(ValidationError, match=next(iter(changes))):
+        toy.some_result(**changes)
+
+
+def test_the_commit_is_that_of_this_package_or_none(monkeypatch, tmp_path):
+    def git(*words):
+        subprocess.run(["git", "-C", tmp_path, *words], check=True, capture_output=True)
+
+    package = tmp_path / "site" / "adagcn" / "experiments"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").touch()
+    monkeypatch.setattr(provenance, "__file__", str(package / "provenance.py"))
+    commit = provenance.code_commit.__wrapped__
+    assert commit() is None
+    git("init")
+    assert commit() is None, "a checkout of something else"
+    git("add", ".")
+    git("-c", "user.name=x", "-c", "user.email=x@x", "commit", "-m", "first")
+    clean = commit()
+    assert len(clean) == 40
+    (package.parent / "__init__.py").write_text("changed = True\n")
+    assert commit() == f"{clean}+changes"
+    monkeypatch.setenv("PATH", "")
+    assert commit() is None

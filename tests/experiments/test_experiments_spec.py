@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import experiment_fixtures as toy
+import pytest
+
+from adagcn.data import CATALOG
+from adagcn.errors import InputError
+from adagcn.experiments.runs import build_model
+from adagcn.experiments.spec_files import load_spec, make_spec, parse_spec, shipped_specs
+
+GOOD = """
+title = "Mine"
+splits = "val"
+n_splits = 3
+columns = [{ label = "Cora", dataset = "cora", train_per_class = 8 }]
+rows = [{ label = "a", model = "adagcn", preset = "paper", settings = { hidden_units = 8 } }]
+[paper.a]
+Cora = [85.0, 0.2]
+"""
+
+
+@pytest.mark.parametrize("name", shipped_specs())
+@pytest.mark.filterwarnings("ignore:the paper has no settings")
+def test_a_shipped_spec_is_sound(name):
+    spec = load_spec(name)
+    assert all(column.dataset in CATALOG for column in spec.columns)
+    for row in spec.rows:
+        settings = build_model(row.model, row.preset, row.settings, None).resolved_settings()
+        assert settings.model_dump().items() >= row.settings.items()
+
+
+def test_table2_is_the_papers_protocol():
+    spec = load_spec("table2")
+    assert (spec.splits, spec.n_splits, spec.n_inits) == ("test", 20, 5)
+    assert [column.dataset for column in spec.columns] == [
+        "citeseer", "cora_ml", "pubmed", "ms_academic",
+    ]  # fmt: skip
+    assert {column.train_per_class for column in spec.columns} == {20}
+    sizes = {row.preset: spec.size_of(row) for row in spec.rows}
+    assert sizes == {
+        "tuned": (20, 5), "boosted": (20, 5), "unweighted": (20, 5),
+        "released": (20, 1), "paper": (20, 1),
+    }  # fmt: skip
+    for row in spec.rows:
+        means = [spec.published(row, column)[0] for column in spec.columns]
+        assert means == pytest.approx([0.7668, 0.8597, 0.7995, 0.9317])
+
+
+def test_table3_has_the_label_rates_of_the_catalog():
+    spec = load_spec("table3")
+    found = {}
+    for column in spec.columns:
+        found.setdefault(column.dataset, []).append(column.train_per_class)
+        assert spec.published(spec.rows[0], column) is not None
+    fewer = {key: each.fewer_labels for key, each in CATALOG.items() if each.fewer_labels}
+    assert {key: tuple(sizes) for key, sizes in found.items()} == fewer
+
+
+def test_a_users_spec_is_a_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD, "utf-8")
+    spec = load_spec(str(path))
+    assert spec == parse_spec(GOOD, "mine")
+    assert spec.published(spec.rows[0], spec.columns[0]) == (0.85, 0.002)
+    assert spec.size_of(spec.rows[0]) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        ("n_splits", "n_split", r"no key n_split; got 3\. Did you mean 'n_splits'"),
+        ("train_per_class", "train_per_clas", r"columns\[0\]\.train_per_clas;.*'train_per_class'"),
+        ("preset", "presett", r"no key rows\[0\]\.presett;.*Did you mean 'preset'"),
+        ('"paper"', '"papr"', r"rows\[0\]\.preset is not known; got 'papr'.*mean 'paper'"),
+        ('"adagcn"', '"adagnc"', r"rows\[0\]\.model is not known;.*Did you mean .*or 'adagcn'"),
+        ('"cora"', '"corra"', r"columns\[0\]\.dataset is not known;.*Did you mean 'cora'"),
+        ("hidden_units", "hidden_unit", r"rows\[0\]\.settings is not known;.*'hidden_units'"),
+        ("hidden_units = 8", "hidden_units = 0", r"rows\[0\]\.settings: hidden_units: should be"),
+        ("hidden_units = 8", "hidden_units = [8]", r"settings\.hidden_units: should be a number"),
+        ("hidden_units = 8", "graph = 8", r"rows\[0\]\.settings is not known; got 'graph'"),
+        ("n_splits = 3", "n_splits = 21", r"rows\[0\]: n_splits goes beyond the 20 splits.*got 21"),
+        ("n_splits = 3", "n_splits = 0", r"n_splits: Input should be greater than.*got 0"),
+        ("n_splits = 3", 'n_splits = "3"', r"n_splits: Input should be a valid integer; got '3'"),
+        ('"val"', '"vals"', r"splits: Input should be 'val', 'test' or 'stratified'; got 'vals'"),
+        ("Cora =", "Coral =", r"paper\.a is not known; got 'Coral'\. Did you mean 'Cora'"),
+        ("paper.a", "paper.b", r"paper is not known; got 'b'"),
+        ("[85.0, 0.2]", "[85.0]", r"paper\.a\.Cora: List should have at least 2 items"),
+        ('title = "Mine"', "", "title: Field required"),
+        ("title =", "title", "is not TOML: .*line 2"),
+        ("rows = [{", 'rows = [{ label = "a", model = "mlp" }, {', "rows has a label twice"),
+        ('model = "adagcn"', 'model = "mlp", columns = ["X"]', r"rows\[0\]\.columns is not known"),
+        ('model = "adagcn"', 'model = "mlp", paper = "c"', r"rows\[0\]\.paper is not known"),
+    ],
+)
+def test_a_fault_is_found_before_any_run_and_named(old, new, match):
+    assert old in GOOD
+    with pytest.raises(InputError, match=match):
+        parse_spec(GOOD.replace(old, new), "mine.toml")
+
+
+def test_an_unknown_name_or_file(tmp_path):
+    with pytest.raises(InputError, match=r"got 'table1'\. Did you mean 'table3' or 'table2'"):
+        load_spec("table1")
+    with pytest.raises(InputError, match="there is no spec"):
+        load_spec(str(tmp_path / "none.toml"))
+    (tmp_path / "latin.toml").write_bytes(b"title = '\xe9'")
+    with pytest.raises(InputError, match="is not UTF-8 text"):
+        load_spec(str(tmp_path / "latin.toml"))
+
+
+def test_own_graphs_need_no_place_in_the_catalog():
+    assert make_spec(toy.toy_fields(), "toy").columns[0].dataset == "toy"
