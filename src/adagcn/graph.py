@@ -143,6 +143,10 @@ class Graph:
         """
         return self._index.locate(ids, "ids")
 
+    def ids_and_labels(self, nodes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the ids and the label values of labeled nodes at these positions."""
+        return self.node_ids[nodes], self.classes[self.labels[nodes]]
+
     @cached_property
     def _index(self) -> NodeIndex:
         return NodeIndex(self.node_ids)

@@ -36,7 +36,7 @@ def evaluate(
 ) -> None:
     """Measure a model that was kept: accuracy, F1, log-loss, and what it mistakes for what."""
     from adagcn.cli.scores import score_predictions
-    from adagcn.cli.training_run import ids_and_labels, use_threads
+    from adagcn.cli.training_run import use_threads
     from adagcn.estimators.registry import load_model
 
     use_threads(common.threads)
@@ -47,7 +47,7 @@ def evaluate(
     _check_labels(graph, fitted.classes_)
     if name == "none":
         note("every label is scored, also those that the model was trained on")
-    ids, labels = ids_and_labels(graph, scored)
+    ids, labels = graph.ids_and_labels(scored)
     facts = {
         **score_predictions(labels, fitted.predict_proba(ids), fitted.classes_),
         "nodes": len(ids),

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from adagcn.cli.output import steps_bar
+from adagcn.errors import InputError
+from adagcn.experiments.runs import fit_on_split
 from adagcn.graph import Graph
 
 if TYPE_CHECKING:
@@ -83,16 +82,22 @@ def run_training(model: HopBoostingClassifier, graph: Graph, split: Split | None
     TrainingRun
         The fitted model and its measures.
     """
-    train_nodes = graph.labeled_nodes if split is None else split.train_nodes
-    X_val, y_val = (None, None) if split is None else ids_and_labels(graph, split.stop_nodes)
     with _layers_bar(_planned_layers(model)):
-        start = time.perf_counter()
-        model.fit(*ids_and_labels(graph, train_nodes), X_val=X_val, y_val=y_val)
-        seconds = time.perf_counter() - start
-    if split is None:
-        return TrainingRun(model, "none", seconds, [])
-    by_depth = list(model.staged_score(*ids_and_labels(graph, split.score_nodes)))
+        if split is None:
+            return TrainingRun(model, "none", _fit_on_every_label(model, graph), [])
+        seconds = fit_on_split(model, graph, split)
+    by_depth = list(model.staged_score(*graph.ids_and_labels(split.score_nodes)))
     return TrainingRun(model, split.name, seconds, by_depth)
+
+
+def _fit_on_every_label(model: HopBoostingClassifier, graph: Graph) -> float:
+    if len(graph.labeled_nodes) == 0:
+        raise InputError(
+            "AGC-I809", "the graph has no labels to train on", got=repr(graph), fix="give --labels"
+        )
+    start = time.perf_counter()
+    model.fit(*graph.ids_and_labels(graph.labeled_nodes))
+    return time.perf_counter() - start
 
 
 def use_threads(n_threads: int) -> None:
@@ -100,13 +105,6 @@ def use_threads(n_threads: int) -> None:
     import torch
 
     torch.set_num_threads(n_threads)
-
-
-def ids_and_labels(
-    graph: Graph, nodes: NDArray[np.integer[Any]]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the user's ids and the label values of labeled nodes at these positions."""
-    return graph.node_ids[nodes], graph.classes[graph.labels[nodes]]
 
 
 def _planned_layers(model: HopBoostingClassifier) -> int | None:

@@ -173,7 +173,7 @@ def _runs(  # noqa: PLR0913
     threads: int,
 ) -> tuple[Run, ...]:
     graph = graphs[column.dataset]
-    params = resolved_params(build_model(row.model, row.preset, row.settings, graph))
+    params = resolved_params(build_model(row.model, row.preset, spec.settings_of(row), graph))
     n_splits, n_inits = spec.size_of(row)
     return tuple(
         Run(

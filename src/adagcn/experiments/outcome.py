@@ -13,7 +13,13 @@ from adagcn.experiments.campaign import PlannedCell
 from adagcn.experiments.figures import ComparedModel
 from adagcn.experiments.runs import Run, RunResult
 from adagcn.experiments.spec import Column, Row, Spec
-from adagcn.experiments.statistics import PairedComparison, Summary, compare_paired, summarize
+from adagcn.experiments.statistics import (
+    PairedComparison,
+    Summary,
+    compare_paired,
+    split_means,
+    summarize,
+)
 from adagcn.experiments.table_words import comparison_note
 from adagcn.experiments.tables import Cell, Table, TimingRow, timing_table
 from adagcn.experiments.tables import Row as TableRow
@@ -147,12 +153,6 @@ def compared_models(found: Sequence[CellOutcome]) -> list[ComparedModel]:
     ]
 
 
-def split_means(accuracy: NDArray[np.float64]) -> list[float]:
-    """Return the mean of every split that has a run."""
-    rows = [row[~np.isnan(row)] for row in accuracy]
-    return [float(row.mean()) for row in rows if len(row)]
-
-
 def _json_row(spec: Spec, each: CellOutcome) -> dict[str, Any]:
     row, column, summary = each.cell.row, each.cell.column, each.summary
     published = spec.published(row, column)
@@ -161,7 +161,7 @@ def _json_row(spec: Spec, each: CellOutcome) -> dict[str, Any]:
         "label": row.label,
         "model": row.model,
         "preset": row.preset,
-        "settings": row.settings,
+        "settings": spec.settings_of(row),
         "dataset": column.dataset,
         "column": column.label,
         "train_per_class": column.train_per_class,

@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from adagcn.data.splits import Split, make_split
@@ -186,10 +184,8 @@ def execute(run: Run, graph: Graph) -> RunResult:
     model = build_model(run.model, run.preset, run.params, graph, run.seed)
     _warm_up()
     with _threads(run.threads), _notices() as notices:
-        start = time.perf_counter()
-        _fit(model, graph, split)
-        seconds = time.perf_counter() - start
-        by_depth = list(model.staged_score(*_ids_and_labels(graph, split.score_nodes)))
+        seconds = fit_on_split(model, graph, split)
+        by_depth = list(model.staged_score(*graph.ids_and_labels(split.score_nodes)))
     return RunResult(
         accuracy=by_depth[-1],
         stop_accuracy=model.stop_accuracy_,
@@ -212,13 +208,12 @@ def _warm_up() -> None:
     torch.optim.Adam([torch.zeros(1)])
 
 
-def _fit(model: HopBoostingClassifier, graph: Graph, split: Split) -> None:
-    X_val, y_val = _ids_and_labels(graph, split.stop_nodes)
-    model.fit(*_ids_and_labels(graph, split.train_nodes), X_val=X_val, y_val=y_val)
-
-
-def _ids_and_labels(graph: Graph, nodes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
-    return graph.node_ids[nodes], graph.classes[graph.labels[nodes]]
+def fit_on_split(model: HopBoostingClassifier, graph: Graph, split: Split) -> float:
+    """Fit on the training nodes, stopping on the stopping nodes; return the seconds it took."""
+    X_val, y_val = graph.ids_and_labels(split.stop_nodes)
+    start = time.perf_counter()
+    model.fit(*graph.ids_and_labels(split.train_nodes), X_val=X_val, y_val=y_val)
+    return time.perf_counter() - start
 
 
 @contextmanager

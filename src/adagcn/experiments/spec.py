@@ -86,6 +86,8 @@ class Spec(_Part):
         Runs of a cell: so many splits times so many initializations.
     columns, rows : list
         Data sets and models.
+    settings : dict
+        What every row has unless it says otherwise.
     paper : dict
         Published numbers: row → column → mean and half width, in percent.
     published_decimals : int
@@ -98,8 +100,13 @@ class Spec(_Part):
     n_inits: Count = 1
     columns: Annotated[list[Column], Field(min_length=1)]
     rows: Annotated[list[Row], Field(min_length=1)]
+    settings: dict[str, Param] = {}
     paper: dict[Name, dict[Name, Published]] = {}
     published_decimals: Annotated[int, Field(ge=0, le=6)] = 2
+
+    def settings_of(self, row: Row) -> dict[str, Param]:
+        """Return what a row sets, its own words over the experiment's."""
+        return {**self.settings, **row.settings}
 
     def size_of(self, row: Row) -> tuple[int, int]:
         """Return how many splits and initializations a row has."""
@@ -135,19 +142,20 @@ def check_spec(spec: Spec, name: str) -> None:
             check_known(f"{at}.columns", label, columns)
         if row.paper is not None:
             check_known(f"{at}.paper", row.paper, spec.paper)
-        _check_model(row, at)
+        _check_model(spec, row, at)
     _check_paper(spec, columns, name)
 
 
-def _check_model(row: Row, at: str) -> None:
+def _check_model(spec: Spec, row: Row, at: str) -> None:
     check_known(f"{at}.model", row.model, MODELS)
     check_known(f"{at}.preset", row.preset, PRESETS)
-    for setting in row.settings:
+    settings = spec.settings_of(row)
+    for setting in settings:
         check_known(f"{at}.settings", setting, settings_of(row.model))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PresetNotice)  # there is no graph to choose by yet
-            build_model(row.model, row.preset, row.settings, None).resolved_settings()
+            build_model(row.model, row.preset, settings, None).resolved_settings()
     except AdaGCNError as error:
         problem = f"{at}.settings: {error.problem}"
         raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
