@@ -49,7 +49,7 @@ class Graph:
     classes : ndarray of shape (n_classes,)
         The label values that the indices stand for, in sorted order for a user's own labels.
     name : str or None
-        The catalogue key for a data set of the catalogue, else a name for messages.
+        The catalog key for a data set of the catalog, else a name for messages.
     feature_norm : {"l1"} or None
         What the rows of ``features`` have been divided by, as a fact.
     changes : tuple of str

@@ -1,4 +1,4 @@
-"""The catalogue: complete, honest about what is known, helpful about names."""
+"""The catalog: complete, honest about what is known, helpful about names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_what_is_downloaded_is_pinned_and_encrypted(name):
         assert file.digests
 
 
-def test_the_catalogue_cannot_be_changed():
+def test_the_catalog_cannot_be_changed():
     with pytest.raises(TypeError, match="does not support item assignment"):
         CATALOG["mine"] = CATALOG["cora"]
 

@@ -155,7 +155,7 @@ def test_cora_can_be_packaged_again_to_the_same_arrays(tmp_path):
 
 @pytest.mark.dataset
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_files_hold_what_the_catalogue_says(dataset_dir, name):
+def test_published_files_hold_what_the_catalog_says(dataset_dir, name):
     checked = verify_dataset(name, data_dir=dataset_dir, offline=True)
     assert checked.agrees
     assert checked.raw_nodes == CATALOG[name].raw_nodes

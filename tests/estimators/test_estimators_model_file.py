@@ -85,6 +85,16 @@ def test_a_loaded_model_can_be_deepened(task, saved):
     assert back.predict_proba(task.rest).tobytes() == whole.predict_proba(task.rest).tobytes()
 
 
+def test_a_loaded_model_cannot_pretend_to_carry_its_optimizer_on(task, tmp_path):
+    y = task.labels(task.train)
+    clf = AdaGCNClassifier(task.graph, carry_optimizer=True, warm_start=True, **QUICK)
+    clf.fit(task.train, y).save(tmp_path / "m.adagcn")
+    clf.set_params(n_layers=3).fit(task.train, y)
+    back = AdaGCNClassifier.load(tmp_path / "m.adagcn", graph=task.graph)
+    with pytest.raises(InputError, match="a model file does not keep its state"):
+        back.set_params(n_layers=3).fit(task.train, y)
+
+
 def test_the_digest_covers_resolved_parameters_but_not_where_the_model_came_from(task):
     y = task.labels(task.train)
 

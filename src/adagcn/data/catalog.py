@@ -202,7 +202,7 @@ CATALOG: Mapping[str, DataSet] = MappingProxyType(
 
 
 def find_dataset(name: str) -> DataSet:
-    """Return the catalogue's entry for a name.
+    """Return the catalog's entry for a name.
 
     Parameters
     ----------

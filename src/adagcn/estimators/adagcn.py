@@ -63,7 +63,7 @@ class AdaGCNClassifier(HopBoostingClassifier):
     stop_penalty : {"full", "diluted", "none"}
         The L2 term's part in the stopping loss.
     validation_fraction : float
-        Share of the labelled nodes set aside for stopping where ``fit`` gets no ``X_val``.
+        Share of the labeled nodes set aside for stopping where ``fit`` gets no ``X_val``.
     carry_parameters, carry_optimizer, share_stopping, align_weights : bool
         What a layer takes over from the one before, and whether weights meet their own nodes; see
         :class:`adagcn.training.hop_fitter.NetworkFitter` and

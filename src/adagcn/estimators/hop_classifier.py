@@ -68,19 +68,19 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         X_val: ArrayLike | None = None,
         y_val: ArrayLike | None = None,
     ) -> Self:
-        """Fit the model on labelled nodes.
+        """Fit the model on labeled nodes.
 
         Parameters
         ----------
         X : array-like of shape (n_train,)
-            Ids of the labelled nodes (with ``graph=None``: features, one row per sample).
+            Ids of the labeled nodes (with ``graph=None``: features, one row per sample).
         y : array-like of shape (n_train,)
             Their labels, of any type.
         sample_weight : array-like of shape (n_train,), optional
-            Weight of each labelled node before boosting.
+            Weight of each labeled node before boosting.
         X_val, y_val : array-like of shape (n_stop,), optional
             Ids and labels of the nodes that decide when a layer stops training. Without them,
-            ``validation_fraction`` of the labelled nodes is set aside; where that is zero, every
+            ``validation_fraction`` of the labeled nodes is set aside; where that is zero, every
             layer trains for ``max_epochs``.
 
         Returns
@@ -149,9 +149,16 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         if not same_nodes or not np.array_equal(self.classes_, problem.classes):
             raise InputError(
                 "AGC-I622",
-                "warm_start goes on with the labelled nodes and classes of the first fit",
+                "warm_start goes on with the labeled nodes and classes of the first fit",
                 got=f"{len(problem.nodes.labels)} nodes, classes {problem.classes.tolist()}",
                 fix="call fit with the same nodes, or set warm_start=False",
+            )
+        if settings.carry_optimizer and earlier[-1].learner.optimizer_state is None:
+            raise InputError(
+                "AGC-I625",
+                "warm_start cannot carry the optimizer on: a model file does not keep its state",
+                got="carry_optimizer=True",
+                fix="fit again from the start, or set carry_optimizer=False",
             )
         if n_layers == "auto" or n_layers < len(earlier):
             raise InputError(
@@ -217,7 +224,7 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def effective_sample_sizes_(self) -> NDArray[np.float64]:
-        """Share of the labelled nodes that each layer's weights rest on."""
+        """Share of the labeled nodes that each layer's weights rest on."""
         return np.array(
             [node_weights.effective_sample_size(layer.log_weight) for layer in self.layers_]
         )

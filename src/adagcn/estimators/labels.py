@@ -1,4 +1,4 @@
-"""Labels of any type as class indices, and the weights of the labelled nodes."""
+"""Labels of any type as class indices, and the weights of the labeled nodes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def check_classes(classes: NDArray[Any]) -> None:
             "AGC-I616",
             "y must hold at least two classes; the classifier cannot learn from one class",
             got=classes.tolist(),
-            fix="add labelled nodes of another class",
+            fix="add labeled nodes of another class",
         )
 
 

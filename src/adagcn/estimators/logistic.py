@@ -29,7 +29,7 @@ STRENGTHS = (1e4, 1e2, 1e3, 1e5, 1e6)
 
 
 class LogisticClassifier(HopBoostingClassifier):
-    """Logistic regression by scikit-learn on the features of the labelled nodes.
+    """Logistic regression by scikit-learn on the features of the labeled nodes.
 
     Minimizes the weighted mean of −log p_y plus ‖W‖²/(2C), to convergence. The control that every
     model on a graph should beat.

@@ -194,7 +194,7 @@ def _distinct(graph: Graph, ids: ArrayLike, argument: str) -> NDArray[np.intp]:
             "AGC-I637",
             f"{argument} holds no nodes: 0 samples, and a minimum of 1 is required",
             got=ids,
-            fix="pass the ids of labelled nodes",
+            fix="pass the ids of labeled nodes",
         )
     values, counts = np.unique(positions, return_counts=True)
     if counts.max() > 1:
@@ -243,7 +243,7 @@ def _propagator(graph: Graph, settings: Settings, features: Features) -> sparse.
 def _hold_out(
     nodes: LabeledNodes, fraction: float, seed: int
 ) -> tuple[LabeledNodes, NDArray[np.int64] | None]:
-    """Set a share of the labelled nodes aside for stopping, the classes in proportion."""
+    """Set a share of the labeled nodes aside for stopping, the classes in proportion."""
     if fraction == 0.0:
         return nodes, None
     try:
@@ -256,7 +256,7 @@ def _hold_out(
     except ValueError as error:
         raise InputError(
             "AGC-I641",
-            f"validation_fraction cannot be set aside from {len(nodes.labels)} labelled nodes: "
+            f"validation_fraction cannot be set aside from {len(nodes.labels)} labeled nodes: "
             f"{error}",
             got=fraction,
             fix="pass X_val and y_val, or validation_fraction=0",

@@ -54,7 +54,7 @@ class Settings(BaseModel):
     patience: Count = 300
     stop_on: StopOn = "ranked"
     stop_penalty: StopPenalty = "full"
-    validation_fraction: Share = 0.0  # of the labelled nodes, set aside if there is no X_val
+    validation_fraction: Share = 0.0  # of the labeled nodes, set aside if there is no X_val
     carry_parameters: bool = True  # start from the hop before
     carry_optimizer: bool = False
     share_stopping: bool = False  # released code only
