@@ -62,6 +62,14 @@ def test_the_source_of_markdown_is_in_line():
     assert lines[1].count("-:") == 4
 
 
+def test_a_column_of_one_digit_has_a_rule_that_github_accepts():
+    few = replace(OURS, n=8, planned=8)
+    text = render(table(Row("AdaGCN", "adagcn", "tuned", (few, few, few))), "md")
+    rule = text.splitlines()[3].strip("| ").split(" | ")
+    assert all(len(cell) >= 3 for cell in rule)
+    assert [cell[-1] for cell in rule] == ["-", "-", ":", ":", ":", ":"]
+
+
 def test_missing_and_partial_cells_are_marked_and_counted_below():
     partial = replace(OURS, n=37)
     text = render(table(Row("AdaGCN", "adagcn", "tuned", (partial, BELOW, MISSING))), "text")

@@ -59,9 +59,11 @@ class TextTable:
 def markdown(table: TextTable) -> str:
     """Return the table as Markdown of GitHub's kind, its source in line as well."""
     rows = [["<br>".join(map(markdown_text, lines)) for lines in row] for row in table.body]
-    header, *body = _aligned([[*map(markdown_text, table.header)], *rows], table.n_words)
-    rule = ["-" * cell_len(name) for name in header]
-    rule[table.n_words :] = [dashes[1:] + ":" for dashes in rule[table.n_words :]]
+    names = [*map(markdown_text, table.header)]
+    # The rule goes through the alignment: "--:" makes a column three wide, as GitHub wants it.
+    least = ["---"] * table.n_words + ["--:"] * (len(names) - table.n_words)
+    header, rule, *body = _aligned([names, least, *rows], table.n_words)
+    rule = ["-" * (cell_len(cell) - 1) + cell.strip()[-1] for cell in rule]
     lines = [f"| {' | '.join(row)} |" for row in (header, rule, *body)]
     notes = [f"- {markdown_text(note)}" for note in table.notes]
     return "\n".join([f"**{markdown_text(table.title)}**", "", *lines, "", *notes, ""])
