@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         # Here and not above, so that Ctrl-C while the imports run ends quietly too.
-        from adagcn.cli.session import run_guarded
+        from adagcn.cli.guard import run_guarded
 
         return run_guarded(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt:

@@ -14,9 +14,9 @@ _EVERYWHERE = "Options of every command"
 
 
 def _turn_on_debug(context: typer.Context, value: bool) -> bool:
-    session = context.find_root().obj
-    if value and session is not None:
-        session.debug = True
+    state = context.find_root().obj
+    if value and state is not None:
+        state.debug = True
     return value
 
 

@@ -31,7 +31,7 @@ class _Ended(BaseException):
 
 
 @dataclass
-class Session:
+class CommandState:
     """What one run of the command line carries along.
 
     Parameters
@@ -48,15 +48,15 @@ class Session:
 
 def run_guarded(argv: Sequence[str]) -> int:
     """Run the command that ``argv`` names and return its exit code; see :mod:`adagcn.cli`."""
-    session = Session(debug=os.environ.get("ADAGCN_DEBUG", "") not in ("", "0"))
+    state = CommandState(debug=os.environ.get("ADAGCN_DEBUG", "") not in ("", "0"))
     _survive_odd_encodings()
-    with _ending_signals(), _warnings_as_notes(session):
+    with _ending_signals(), _warnings_as_notes(state):
         try:
             code = app(
                 args=list(argv) or ["--help"],
                 standalone_mode=False,
                 prog_name="adagcn",
-                obj=session,
+                obj=state,
             )
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
@@ -64,7 +64,7 @@ def run_guarded(argv: Sequence[str]) -> int:
             _drop_stdout()
             return 1
         except (Exception, KeyboardInterrupt, _Ended) as error:
-            if session.debug:
+            if state.debug:
                 traceback.print_exc()
             return _report(error)
 
@@ -120,7 +120,7 @@ def _ending_signals() -> Iterator[None]:
 
 
 @contextmanager
-def _warnings_as_notes(session: Session) -> Iterator[None]:
+def _warnings_as_notes(state: CommandState) -> Iterator[None]:
     """Show the library's warnings as notes, once each; other libraries' only with ``--debug``."""
 
     def show(
@@ -133,8 +133,8 @@ def _warnings_as_notes(session: Session) -> Iterator[None]:
     ) -> None:
         ours = issubclass(category, AdaGCNWarning)
         text = str(message) if ours else f"{category.__name__}: {message} ({filename}:{lineno})"
-        if (ours or session.debug) and text not in session.notes:
-            session.notes.add(text)
+        if (ours or state.debug) and text not in state.notes:
+            state.notes.add(text)
             note(text)
 
     with warnings.catch_warnings():

@@ -11,7 +11,7 @@ import warnings
 import pytest
 import typer
 
-from adagcn.cli import session
+from adagcn.cli import guard
 from adagcn.cli.options import Debug
 from adagcn.errors import (
     FormatError,
@@ -38,7 +38,7 @@ def replace_command(monkeypatch):
         def work(debug: Debug = False) -> None:
             function()
 
-        monkeypatch.setattr(session, "app", app)
+        monkeypatch.setattr(guard, "app", app)
 
     return replace
 
@@ -146,15 +146,15 @@ def test_the_process_gets_its_warnings_and_signals_back(replace_command, run_cli
 
 _SLEEPER = """
 import sys, time, typer
-from adagcn.cli import session
+from adagcn.cli import guard
 
 def work() -> None:
     print("ready", flush=True)
     time.sleep(60)
 
-session.app = typer.Typer()
-session.app.command()(work)
-sys.exit(session.run_guarded(["--"]))
+guard.app = typer.Typer()
+guard.app.command()(work)
+sys.exit(guard.run_guarded(["--"]))
 """
 
 
