@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,3 +19,13 @@ def dataset_dir() -> Path:
     if not (folder / "cora_ml.npz").exists():
         pytest.skip(f"the real data sets are not in {folder}: set ADAGCN_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def usual_signals() -> None:
+    """Let signals end child processes even where the tests themselves run under nohup or ``&``."""
+    usual = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}
+    for name, handler in usual.items():
+        number = getattr(signal, name, None)  # no SIGHUP on Windows
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
