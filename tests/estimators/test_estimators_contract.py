@@ -435,28 +435,33 @@ def test_bad_input_gets_one_clear_error_and_nothing_is_lost(model, task, case):
     assert clf.model_digest_ == before
 
 
-@every_model
+BAD_SETTINGS = [
+    ({"n_layers": 0}, "n_layers: should be greater than or equal to 1.*got 0"),
+    ({"n_layers": "deep"}, "n_layers: .*'auto'.*got 'deep'"),
+    ({"n_layers": 2.5}, "n_layers: .*integer.*got 2.5"),
+    ({"learning_rate": float("nan")}, "learning_rate"),
+    ({"learning_rate": -1.0}, "learning_rate: should be greater than 0; got -1.0"),
+    ({"patience": 0}, "patience"),
+    ({"dropout": 1.0}, "dropout: should be less than 1; got 1.0"),
+    ({"combine": "vote"}, "combine: should be 'samme_r', 'samme', 'ema' or 'last'"),
+    ({"preset": "paperr"}, "Did you mean 'paper'"),
+    ({"random_state": -1}, "random_state"),
+    ({"class_weight": "heavy"}, "class_weight"),
+    ({"device": "quantum"}, "device cannot be used here"),
+    ({"validation_fraction": 0.001}, "validation_fraction cannot be set aside"),
+]
+
+
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("model", "settings", "message"),
     [
-        ({"n_layers": 0}, "n_layers: should be greater than or equal to 1.*got 0"),
-        ({"n_layers": "deep"}, "n_layers: .*'auto'.*got 'deep'"),
-        ({"n_layers": 2.5}, "n_layers: .*integer.*got 2.5"),
-        ({"learning_rate": float("nan")}, "learning_rate"),
-        ({"learning_rate": -1.0}, "learning_rate: should be greater than 0; got -1.0"),
-        ({"patience": 0}, "patience"),
-        ({"dropout": 1.0}, "dropout: should be less than 1; got 1.0"),
-        ({"combine": "vote"}, "combine: should be 'samme_r', 'samme', 'ema' or 'last'"),
-        ({"preset": "paperr"}, "Did you mean 'paper'"),
-        ({"random_state": -1}, "random_state"),
-        ({"class_weight": "heavy"}, "class_weight"),
-        ({"device": "quantum"}, "device cannot be used here"),
-        ({"validation_fraction": 0.001}, "validation_fraction cannot be set aside"),
+        pytest.param(model, settings, message, id=f"{key}-{'-'.join(settings)}-{number}")
+        for key, model in MODELS.items()
+        for number, (settings, message) in enumerate(BAD_SETTINGS)
+        if set(settings) <= parameters(model)
     ],
 )
 def test_bad_settings_are_refused_by_name(model, task, settings, message):
-    if not set(settings) <= parameters(model):
-        return  # another model's setting
     clf = model(task.graph, **quick(model, **settings))
     with pytest.raises(InputError, match=message):
         clf.fit(task.train, task.labels(task.train))
