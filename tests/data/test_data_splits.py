@@ -283,3 +283,9 @@ def test_public_split_with_unlabeled_nodes_is_refused(tmp_path):
 
     with pytest.raises(InputError, match="nodes without a label"):
         make_split(replace(graph, labels=labels), "public", source=path)
+
+
+def test_a_stratified_split_is_the_same_in_every_release():
+    labels = np.arange(300) % 3
+    hashes = [short_hash(getattr(stratified_split(labels, 0), role)) for role in ROLES]
+    assert hashes == ["924a250807892f57", "046a7880a7ba0d9c", "5ceff7c274cc0718"]
