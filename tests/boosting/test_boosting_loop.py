@@ -88,7 +88,7 @@ def test_three_layers_of_twenty_epochs_equal_the_oracle(small, update, form):
         small.train,
         small.labels[small.train],
         start.hidden.detach().numpy(),
-        start.output.detach().numpy(),
+        start.output[0].detach().numpy(),
         n_layers=3,
         epochs=20,
         update=update,

@@ -37,7 +37,7 @@ def test_the_whole_estimator_equals_the_oracle(task):
         graph.positions(task.train),
         task.labels(task.train),
         start.hidden.detach().numpy(),
-        start.output.detach().numpy(),
+        start.output[0].detach().numpy(),
         n_layers=3,
         epochs=20,
         update="onehot",

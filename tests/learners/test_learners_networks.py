@@ -119,3 +119,19 @@ def test_product_with_sparse_rows_is_checked_by_finite_differences(rows):
     inputs = as_input(rows[:4], torch.empty(0, dtype=torch.float64))
     weight = torch.randn(40, 3, dtype=torch.float64, generator=generator(), requires_grad=True)
     assert torch.autograd.gradcheck(lambda w: times(inputs, w), (weight,))
+
+
+def test_members_are_trained_as_if_each_were_alone(rows):
+    """Logits in training are each member's own; in use they are the mean."""
+    pair = make(n_members=2)
+    inputs = pair.as_input(rows)
+    both = pair(inputs, generator())
+    width = pair.output.shape[1]
+    for i, logits in enumerate(both):
+        hidden = pair.hidden[:, i * width : (i + 1) * width]
+        alone = (torch.from_numpy(rows.toarray()) @ hidden).relu() @ pair.output[i]
+        torch.testing.assert_close(logits, alone, rtol=0, atol=1e-12)
+    torch.testing.assert_close(pair(inputs), both.mean(dim=0), rtol=0, atol=0)
+    assert not torch.equal(both[0], both[1])
+    first = make()  # the first member starts as a lone network does
+    torch.testing.assert_close(pair.hidden[:, :width], first.hidden, rtol=0, atol=0)

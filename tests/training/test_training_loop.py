@@ -59,7 +59,7 @@ def fit(learner, rows, labels, weight, settings, **options):
 def test_training_equals_the_oracle(problem, form):
     rows, labels, weight = problem
     learner = make_learner(first_layer_l2=0.02)
-    start = [p.detach().numpy().copy() for p in learner.parameters()]
+    start = [p.detach().numpy().squeeze().copy() for p in learner.parameters()]
     fit(learner, form(rows), labels, weight, TrainingSettings(weight_decay=0.01, max_epochs=50))
     onehot = np.eye(N_CLASSES)[labels]
     expected = adam(
@@ -70,7 +70,7 @@ def test_training_equals_the_oracle(problem, form):
         decay=[0.03, 0.01],
     )
     for got, wanted in zip(learner.parameters(), expected, strict=True):
-        np.testing.assert_allclose(got.detach().numpy(), wanted, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(got.detach().numpy().squeeze(), wanted, rtol=0, atol=1e-11)
 
 
 def test_l2_as_decay_equals_l2_in_the_loss(problem):

@@ -34,8 +34,14 @@ def compare(
         typer.Option("--models", metavar="A,B|all", help="Models; the first is the reference."),
     ] = "adagcn,mlp,logistic",
     presets: Annotated[
-        str, typer.Option("--presets", metavar="P,Q|all", help="Recipes to try each model with.")
-    ] = "tuned",
+        str | None,
+        typer.Option(
+            "--presets",
+            metavar="P,Q|all",
+            help="Recipes to try each model with that has them.",
+            show_default="each model's own",
+        ),
+    ] = None,
     splits: Annotated[
         int, typer.Option("--splits", metavar="N", min=1, help="Splits 0 to N − 1.")
     ] = 5,
@@ -62,25 +68,24 @@ def compare(
     graph) and the same seeds. Finished runs are kept in the ledger and never trained again.
     """
     _check_figure(figure, force=force)
-    from adagcn.estimators.presets import PRESETS
     from adagcn.estimators.registry import MODELS
     from adagcn.experiments.spec_files import make_spec
 
     keys = chosen_names("--models", models, MODELS)
-    recipes = chosen_names("--presets", presets, PRESETS)
+    recipes = _recipes(keys, presets)
     given = _settings(keys, settings or [])
     graph = options.read_labeled()
     name = graph.name or Path(str(options.edges)).name  # no path: it ends up in exports
     kind = "val" if options.is_named else "stratified"
     rows = [
         {
-            "label": key if len(recipes) == 1 else f"{key} ({preset})",
+            "label": key if len(recipes[key]) == 1 else f"{key} ({preset})",
             "model": key,
             "preset": preset,
             "settings": given[key],
         }
         for key in keys
-        for preset in recipes
+        for preset in recipes[key]
     ]
     protocol = {"splits": kind, "n_splits": splits, "n_inits": inits}
     spec = make_spec(
@@ -105,6 +110,23 @@ def compare(
     show_outcomes(
         found, spec, facts, as_json=common.as_json, timing=campaign.timing, write=for_terminal
     )
+
+
+def _recipes(models: list[str], text: str | None) -> dict[str, list[str]]:
+    """Return the presets to try each model with; a model without any of them is a mistake."""
+    from adagcn.estimators.registry import default_preset, presets_of
+
+    if text is None:
+        return {model: [default_preset(model)] for model in models}
+    there = {model: presets_of(model) for model in models}
+    known = list(dict.fromkeys(name for names in there.values() for name in names))
+    asked = chosen_names("--presets", text, known)
+    found = {model: [name for name in asked if name in there[model]] for model in models}
+    for model, names in found.items():
+        if not names:
+            fix = f"it has {', '.join(there[model])}; name one of them or leave the model out"
+            raise InputError("AGC-I1030", f"--presets has none of {model}", got=text, fix=fix)
+    return found
 
 
 def _settings(models: list[str], pairs: list[str]) -> dict[str, dict[str, Any]]:

@@ -20,7 +20,7 @@ from adagcn.cli.output import (
 from adagcn.cli.settings import parse_settings
 
 if TYPE_CHECKING:
-    from adagcn.estimators.hop_classifier import HopBoostingClassifier
+    from adagcn.estimators.registry import NodeClassifier
     from adagcn.graph import Graph
 
 # Without a split there are no stopping nodes; this share of the labels stands in for them.
@@ -34,7 +34,7 @@ def fit(
     options: GraphOptions,
     common: Common,
     model: Annotated[
-        str, typer.Option("--model", help="adagcn, adasgc, mlp or logistic.")
+        str, typer.Option("--model", help="adagcn, appnp, gcn, …; a name that is none lists all.")
     ] = "adagcn",
     split: Annotated[
         str | None,
@@ -46,8 +46,14 @@ def fit(
         ),
     ] = None,
     preset: Annotated[
-        str, typer.Option("--preset", help="tuned, boosted, unweighted, paper or released.")
-    ] = "tuned",
+        str | None,
+        typer.Option(
+            "--preset",
+            help="adagcn and its kin: tuned, boosted, unweighted, paper or released; the others: "
+            "paper or authors.",
+            show_default="tuned; paper for the others",
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A hyper-parameter; repeat for more."),
@@ -64,9 +70,10 @@ def fit(
     check_out(out, force=force)
 
     from adagcn.cli.training_run import run_training, use_threads
-    from adagcn.estimators.registry import model_class
+    from adagcn.estimators.registry import default_preset, model_class
 
     family = model_class(model)
+    preset = preset or default_preset(model)
     name = split or options.default_split()
     given = _settings(family, settings or [], name)
     use_threads(common.threads)
@@ -90,7 +97,7 @@ def fit(
         _show(facts, graph, options)
 
 
-def _settings(family: type[HopBoostingClassifier], pairs: list[str], split: str) -> dict[str, Any]:
+def _settings(family: type[NodeClassifier], pairs: list[str], split: str) -> dict[str, Any]:
     given = parse_settings(pairs, set(family().get_params(deep=False)) - _NOT_SET)
     if split == "none":
         given.setdefault("validation_fraction", _STOPPING_SHARE)
@@ -108,18 +115,25 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
                 ("split", facts["split"]),
                 ("accuracy", "not measured (no split)" if accuracy is None else percent(accuracy)),
                 ("on stop nodes", "none" if stop_accuracy is None else percent(stop_accuracy)),
-                ("training", f"{facts['n_layers']} layers, {facts['epochs']} epochs"),
+                ("training", _amount(facts)),
                 ("time", f"{facts['seconds']:.1f} s, threads: {facts['threads']}"),
                 ("digest", facts["model_digest"][:16]),
                 ("model file", str(facts["out"] or "not kept (add --out model.adagcn)")),
             ]
         )
     )
-    console.print()
-    console.print(_layers_table(facts, console.width))
+    if facts["effective_sample_size"] is not None:
+        console.print()
+        console.print(_layers_table(facts, console.width))
     if facts["out"] is not None:
         console.print()
         console.print(f"Next: adagcn predict {facts['out']} {options.words()}", soft_wrap=True)
+
+
+def _amount(facts: dict[str, Any]) -> str:
+    if facts["effective_sample_size"] is None:
+        return f"{facts['epochs']} epochs"
+    return f"{facts['n_layers']} layers, {facts['epochs']} epochs"
 
 
 def _layers_table(facts: dict[str, Any], width: int) -> Any:

@@ -15,8 +15,11 @@ from adagcn.experiments.runs import fit_on_split
 from adagcn.graph import Graph
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from adagcn.data import Split
     from adagcn.estimators.hop_classifier import HopBoostingClassifier
+    from adagcn.estimators.registry import NodeClassifier
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class TrainingRun:
 
     Parameters
     ----------
-    model : HopBoostingClassifier
+    model : NodeClassifier
         The fitted model.
     split : str
         Name of the split, ``"none"`` if every label was trained on.
@@ -35,7 +38,7 @@ class TrainingRun:
         Accuracy on the scored nodes of the ensembles of hops 0, 0–1, …; empty without a split.
     """
 
-    model: HopBoostingClassifier
+    model: NodeClassifier
     split: str
     seconds: float
     accuracy_by_depth: list[float]
@@ -48,10 +51,11 @@ class TrainingRun:
     def facts(self) -> dict[str, Any]:
         """Return what is worth knowing, ready for JSON."""
         model = self.model
+        boosted = _is_boosted(model)
         return {
             "accuracy": self.accuracy,
             "stop_accuracy": model.stop_accuracy_,
-            "n_layers": len(model.layers_),
+            "n_layers": len(model.n_epochs_),
             "epochs": sum(epochs or 0 for epochs in model.n_epochs_),
             "seconds": round(self.seconds, 3),
             "preset": model.preset,
@@ -59,18 +63,18 @@ class TrainingRun:
             "model_digest": model.model_digest_,
             "model": model.model_key,
             "accuracy_by_depth": self.accuracy_by_depth,
-            "effective_sample_size": model.effective_sample_sizes_.tolist(),
+            "effective_sample_size": model.effective_sample_sizes_.tolist() if boosted else None,
             "epochs_by_layer": model.n_epochs_,
             "params": model.params_,
         }
 
 
-def run_training(model: HopBoostingClassifier, graph: Graph, split: Split | None) -> TrainingRun:
+def run_training(model: NodeClassifier, graph: Graph, split: Split | None) -> TrainingRun:
     """Fit ``model`` on a split of ``graph`` and measure it.
 
     Parameters
     ----------
-    model : HopBoostingClassifier
+    model : NodeClassifier
         Not fitted yet; its graph is ``graph``.
     graph : Graph
         The graph, with labels.
@@ -90,7 +94,7 @@ def run_training(model: HopBoostingClassifier, graph: Graph, split: Split | None
     return TrainingRun(model, split.name, seconds, by_depth)
 
 
-def _fit_on_every_label(model: HopBoostingClassifier, graph: Graph) -> float:
+def _fit_on_every_label(model: NodeClassifier, graph: Graph) -> float:
     if len(graph.labeled_nodes) == 0:
         raise InputError(
             "AGC-I809", "the graph has no labels to train on", got=repr(graph), fix="give --labels"
@@ -107,10 +111,19 @@ def use_threads(n_threads: int) -> None:
     torch.set_num_threads(n_threads)
 
 
-def _planned_layers(model: HopBoostingClassifier) -> int | None:
+def _planned_layers(model: NodeClassifier) -> int | None:
     """Return how many layers there will be, None if the fit finds out by itself."""
+    if not _is_boosted(model):
+        return 1
     n_layers = model.resolved_settings().n_layers
     return None if n_layers == "auto" else n_layers
+
+
+def _is_boosted(model: NodeClassifier) -> TypeIs[HopBoostingClassifier]:
+    """Return whether a model has layers to tell of."""
+    from adagcn.estimators.hop_classifier import HopBoostingClassifier
+
+    return isinstance(model, HopBoostingClassifier)
 
 
 @contextmanager
@@ -118,7 +131,7 @@ def _layers_bar(n_layers: int | None) -> Iterator[None]:
     """Show a bar that moves with every layer that the library logs."""
     logger = logging.getLogger("adagcn")
     level = logger.level
-    with steps_bar("boosting layers", n_layers) as advance:
+    with steps_bar("training", n_layers) as advance:
         handler = _LayerHandler(advance)
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)

@@ -36,6 +36,9 @@ class AdaGCNClassifier(HopBoostingClassifier):
         adds hops until three in a row bring no lower loss on the stopping nodes.
     hidden_units : int
         Width of the hidden layer.
+    n_members : int
+        Networks fitted side by side on every hop, each from its own random start; their votes are
+        averaged.
     learning_rate : float
         Adam's.
     reweight_rate : float
@@ -76,6 +79,8 @@ class AdaGCNClassifier(HopBoostingClassifier):
         Size of hop features; see :mod:`adagcn.propagation.scaling`.
     feature_norm : {"l1", "none", "graph"}
         Divide rows of features by their L1 norm; ``"graph"``: as the graph's features are.
+    max_features : int or "all"
+        Columns of the features that are used: those with the largest sums of squares.
     learner : scikit-learn classifier, optional
         Fitted on every hop instead of the perceptron; needs ``predict_proba`` and
         ``sample_weight``. Such a model cannot be saved to a file.
@@ -104,6 +109,8 @@ class AdaGCNClassifier(HopBoostingClassifier):
         The ensemble's accuracy on the stopping nodes.
     n_features_in_ : int
         Feature columns.
+    columns_ : ndarray or None
+        Feature columns that ``max_features`` kept; None for all.
 
     Examples
     --------
@@ -125,6 +132,7 @@ class AdaGCNClassifier(HopBoostingClassifier):
         preset: str = "tuned",
         n_layers: int | Literal["auto"] | None = None,
         hidden_units: int | None = None,
+        n_members: int | None = None,
         learning_rate: float | None = None,
         reweight_rate: float | None = None,
         weight_update: str | None = None,
@@ -150,6 +158,7 @@ class AdaGCNClassifier(HopBoostingClassifier):
         teleport: float | None = None,
         hop_scale: str | None = None,
         feature_norm: str | None = None,
+        max_features: int | Literal["all"] | None = None,
         learner: Any | None = None,
         class_weight: dict[Any, float] | str | None = None,
         warm_start: bool = False,
@@ -160,6 +169,7 @@ class AdaGCNClassifier(HopBoostingClassifier):
         self.preset = preset
         self.n_layers = n_layers
         self.hidden_units = hidden_units
+        self.n_members = n_members
         self.learning_rate = learning_rate
         self.reweight_rate = reweight_rate
         self.weight_update = weight_update
@@ -185,6 +195,7 @@ class AdaGCNClassifier(HopBoostingClassifier):
         self.teleport = teleport
         self.hop_scale = hop_scale
         self.feature_norm = feature_norm
+        self.max_features = max_features
         self.learner = learner
         self.class_weight = class_weight
         self.warm_start = warm_start
@@ -210,6 +221,7 @@ class AdaGCNClassifier(HopBoostingClassifier):
             n_features,
             n_classes,
             hidden_units=settings.hidden_units,
+            n_members=settings.n_members,
             input_dropout=settings.dropout,
             hidden_dropout=settings.hidden_dropout,
             first_layer_l2=settings.first_layer_l2,

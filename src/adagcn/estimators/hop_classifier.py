@@ -22,7 +22,6 @@ from adagcn.boosting.hop_boosting import BoostedLayer, BoostingRule, FitHop, boo
 from adagcn.errors import InputError, LayerWarning, WeightCollapseWarning
 from adagcn.estimators import persistence
 from adagcn.estimators import problem as problems
-from adagcn.estimators.model_file import read_model
 from adagcn.estimators.presets import resolve
 from adagcn.estimators.problem import FitProblem, Rows
 from adagcn.estimators.settings import Settings
@@ -178,6 +177,7 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         self.seed_ = seed
         self.layers_ = tuple(layers)
         self.stop_accuracy_ = _stop_accuracy(layers, problem, boosting_rule(settings).combination)
+        self.columns_ = problem.columns
         self.on_graph_ = self.graph is not None
         self.input_digest_ = None if self.graph is None else self.graph.input_digest
 
@@ -325,17 +325,7 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
     @classmethod
     def load(cls, path: str | Path, *, graph: Graph | None = None) -> Self:
         """Read a model that :meth:`save` wrote, to predict on ``graph``."""
-        file = read_model(path)
-        if file.manifest.model != cls.model_key:
-            raise InputError(
-                "AGC-I624",
-                f"{path} holds a model of another kind than {cls.__name__}",
-                got=file.manifest.model,
-                fix="use adagcn.estimators.load_model(path), which takes any kind",
-            )
-        if graph is not None:
-            persistence.check_graph(file.manifest, graph)
-        return persistence.restore(cls, file, graph)
+        return persistence.load_model(cls, path, graph)
 
     @property
     def model_digest_(self) -> str:

@@ -36,7 +36,6 @@ from pydantic import (
 from safetensors import SafetensorError
 
 from adagcn.errors import FormatError, InputError, IntegrityError
-from adagcn.estimators.settings import Settings
 
 MAGIC = b"\x89ADAGCN\n"
 FORMAT_VERSION = 1
@@ -79,6 +78,14 @@ class LayerEntry(_Strict):
     stop_loss: float | None
 
 
+class TrainingEntry(_Strict):
+    """How the training of a model that is not boosted went; what it learnt is tensors."""
+
+    epochs: NonNegativeInt
+    stop_accuracy: float | None
+    stop_loss: float | None
+
+
 class TensorEntry(_Strict):
     """What a tensor of the block must be."""
 
@@ -102,7 +109,8 @@ class Manifest(_Strict):
     input_digest: str | None
     seed: NonNegativeInt
     stop_accuracy: float | None
-    layers: Annotated[list[LayerEntry], Field(min_length=1)]
+    layers: list[LayerEntry] = []
+    training: TrainingEntry | None = None
     tensors: dict[str, TensorEntry]
     versions: dict[str, str]
 
@@ -112,6 +120,12 @@ class Manifest(_Strict):
         if [layer.hop for layer in layers] != list(range(len(layers))):
             raise ValueError("layers must be on hops 0, 1, 2, …")
         return layers
+
+    @model_validator(mode="after")
+    def _boosted_or_not(self) -> Self:
+        if bool(self.layers) == (self.training is not None):
+            raise ValueError("a model has either layers or one training")
+        return self
 
 
 @dataclass(frozen=True)
@@ -198,7 +212,6 @@ def _parsed(rest: bytes, manifest_size: int, path: Path) -> ModelFile:
     """Take manifest and tensors apart; the digest has vouched for accidents, not for malice."""
     try:
         manifest = Manifest.model_validate_json(rest[:manifest_size])
-        Settings(**manifest.params)
         (block_size,) = _SIZE.unpack_from(rest, manifest_size)
         block = rest[manifest_size + _SIZE.size :]
         if len(block) != block_size:

@@ -9,27 +9,29 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
 
-from adagcn.boosting.hop_boosting import BoostedLayer
 from adagcn.errors import FormatError, InputError, OtherGraphWarning
+from adagcn.estimators import boosted_layers
 from adagcn.estimators.model_file import (
     ClassValues,
-    LayerEntry,
     Manifest,
     ModelFile,
+    TrainingEntry,
     canonical_json,
+    read_model,
     tensor_entry,
     to_bytes,
 )
 from adagcn.estimators.settings import Settings
 from adagcn.formats.atomic import write_bytes
 from adagcn.graph import Graph
-from adagcn.training.hop_fitter import FittedNetwork
 from adagcn.training.loop import TrainingRecord
 
 Estimator = TypeVar("Estimator", bound=Any)
+
+_LEARNT = {"model", "preset", "params", "classes", "tensors", "n_features", "on_graph"}
 
 
 def save_model(estimator: Any, path: str | Path) -> None:
@@ -37,10 +39,25 @@ def save_model(estimator: Any, path: str | Path) -> None:
     write_bytes(path, to_bytes(_content(estimator)))
 
 
+def load_model(kind: type[Estimator], path: str | Path, graph: Graph | None) -> Estimator:
+    """Read a model of one kind."""
+    file = read_model(path)
+    if file.manifest.model != kind.model_key:
+        raise InputError(
+            "AGC-I624",
+            f"{path} holds a model of another kind than {kind.__name__}",
+            got=file.manifest.model,
+            fix="use adagcn.estimators.load_model(path), which takes any kind",
+        )
+    if graph is not None:
+        check_graph(file.manifest, graph)
+    return restore(kind, file, graph)
+
+
 def model_digest(estimator: Any) -> str:
     """Return the SHA-256 of what was learnt and the resolved parameters."""
     manifest = _content(estimator).manifest
-    learnt = {"model", "preset", "params", "classes", "layers", "tensors", "n_features", "on_graph"}
+    learnt = _LEARNT | {"layers" if manifest.training is None else "training"}
     return hashlib.sha256(canonical_json(manifest.model_dump(include=learnt))).hexdigest()
 
 
@@ -56,7 +73,6 @@ def restore(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Esti
             got=str(error),
             fix="use the release of adagcn that wrote the file, or a newer one",
         ) from None
-    settings = Settings(**manifest.params)
     estimator.classes_ = manifest.classes.array()
     estimator.params_ = {"preset": manifest.preset, **manifest.params}
     estimator.n_features_in_ = manifest.n_features
@@ -66,10 +82,49 @@ def restore(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Esti
     estimator.input_digest_ = manifest.input_digest
     estimator.seed_ = manifest.seed
     estimator.stop_accuracy_ = manifest.stop_accuracy
-    estimator.layers_ = tuple(
-        _layer(estimator, settings, entry, file.tensors) for entry in manifest.layers
-    )
+    _learn(estimator, file)
     return estimator
+
+
+def _learn(estimator: Any, file: ModelFile) -> None:
+    """Give an estimator what the file's tensors hold."""
+    manifest = file.manifest
+    if _is_boosted(type(estimator)) != (manifest.training is None):
+        raise FormatError(
+            "AGC-F713",
+            f"the model file does not hold what {type(estimator).__name__} learns",
+            got=f"{len(manifest.layers)} layers",
+            fix="save the model again",
+        )
+    if manifest.training is None:
+        settings = _settings(Settings, manifest)
+        estimator.columns_ = boosted_layers.columns(file.tensors, manifest.n_features)
+        estimator.layers_ = boosted_layers.restore(
+            estimator, settings, manifest.layers, file.tensors
+        )
+        return
+    system = estimator.system
+    settings = _settings(system.settings, manifest)
+    n_classes = len(estimator.classes_)
+    estimator.fitted_ = system.restore(file.tensors, settings, manifest.n_features, n_classes)
+    estimator.record_ = TrainingRecord(**manifest.training.model_dump())
+
+
+def _is_boosted(kind: type[Any]) -> bool:
+    return not hasattr(kind, "system")
+
+
+def _settings(kind: type[BaseModel], manifest: Manifest) -> Any:
+    """Return the settings that the file names if the model has them."""
+    try:
+        return kind(**manifest.params)
+    except ValidationError as error:
+        raise FormatError(
+            "AGC-F714",
+            "the model file has settings that the model does not take",
+            got=str(error).splitlines()[0],
+            fix="save the model again",
+        ) from None
 
 
 def check_graph(manifest: Manifest, graph: Graph) -> None:
@@ -85,21 +140,13 @@ def check_graph(manifest: Manifest, graph: Graph) -> None:
         warnings.warn(
             f"the model was fitted on another graph than {graph!r}: its predictions are inductive",
             OtherGraphWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
 def _content(estimator: Any) -> ModelFile:
-    if any(not isinstance(layer.learner, FittedNetwork) for layer in estimator.layers_):
-        raise InputError(
-            "AGC-I703",
-            "a model whose learner is a scikit-learn classifier has no safe file form",
-            got=estimator.learner,
-            fix="save the settings and fit again, or use the built-in learner",
-        )
-    tensors: dict[str, NDArray[Any]] = {}
-    for layer in estimator.layers_:
-        tensors |= _layer_tensors(layer)
+    boosted = _is_boosted(type(estimator))
+    tensors = boosted_layers.tensors(estimator) if boosted else estimator.fitted_.tensors()
     graph = estimator.graph
     params = {name: value for name, value in estimator.params_.items() if name != "preset"}
     manifest = Manifest(
@@ -115,35 +162,17 @@ def _content(estimator: Any) -> ModelFile:
         input_digest=estimator.input_digest_,
         seed=estimator.seed_,
         stop_accuracy=estimator.stop_accuracy_,
-        layers=[_layer_entry(layer) for layer in estimator.layers_],
+        layers=boosted_layers.entries(estimator) if boosted else [],
+        training=None if boosted else _training_entry(estimator.record_),
         tensors={name: tensor_entry(tensor) for name, tensor in tensors.items()},
         versions={name: version(name) for name in ("adagcn", "numpy", "torch")},
     )
     return ModelFile(manifest, tensors)
 
 
-def _layer_name(hop: int, part: str) -> str:
-    return f"layer.{hop:03d}.{part}"
-
-
-def _layer_tensors(layer: BoostedLayer) -> dict[str, NDArray[Any]]:
-    parts = {name: p.detach().cpu().numpy() for name, p in layer.learner.learner.named_parameters()}
-    parts |= {"log_weight": layer.log_weight, "next_log_weight": layer.next_log_weight}
-    return {
-        _layer_name(layer.hop, name): np.ascontiguousarray(part) for name, part in parts.items()
-    }
-
-
-def _layer_entry(layer: BoostedLayer) -> LayerEntry:
-    record = layer.learner.record or TrainingRecord(0)
-    return LayerEntry(
-        hop=layer.hop,
-        factor=float(layer.factor),
-        coefficient=float(layer.coefficient),
-        weighted_error=layer.weighted_error,
-        epochs=record.epochs,
-        stop_accuracy=record.stop_accuracy,
-        stop_loss=record.stop_loss,
+def _training_entry(record: TrainingRecord) -> TrainingEntry:
+    return TrainingEntry(
+        epochs=record.epochs, stop_accuracy=record.stop_accuracy, stop_loss=record.stop_loss
     )
 
 
@@ -173,44 +202,3 @@ def _constructor(estimator: Any) -> dict[str, Any]:
 def _feature_names(estimator: Any) -> list[str] | None:
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
-
-
-def _layer(
-    estimator: Any, settings: Settings, entry: LayerEntry, tensors: dict[str, NDArray[Any]]
-) -> BoostedLayer:
-    def tensor(part: str) -> NDArray[Any]:
-        name = _layer_name(entry.hop, part)
-        if name not in tensors:
-            raise FormatError("AGC-F709", f"the model file lacks the tensor {name}", got=entry.hop)
-        return tensors[name]
-
-    dtype = torch.from_numpy(tensor("output")).dtype
-    bias_column = 0 if estimator.on_graph_ else 1
-    network = estimator.make_network(
-        settings,
-        estimator.n_features_in_ + bias_column,
-        len(estimator.classes_),
-        torch.Generator().manual_seed(0),
-        dtype,
-    )
-    with torch.no_grad():
-        for name, parameter in network.named_parameters():
-            stored = torch.from_numpy(tensor(name))
-            if stored.shape != parameter.shape:
-                raise FormatError(
-                    "AGC-F710",
-                    f"{name} of layer {entry.hop} should have shape {tuple(parameter.shape)}",
-                    got=tuple(stored.shape),
-                    fix="save the model again",
-                )
-            parameter.copy_(stored)
-    record = TrainingRecord(entry.epochs, entry.stop_accuracy, entry.stop_loss)
-    return BoostedLayer(
-        hop=entry.hop,
-        learner=FittedNetwork(network, record),
-        factor=entry.factor,
-        coefficient=entry.coefficient,
-        weighted_error=entry.weighted_error,
-        log_weight=tensor("log_weight"),
-        next_log_weight=tensor("next_log_weight"),
-    )

@@ -68,7 +68,9 @@ _TUNED: Mapping[str, Any] = MappingProxyType(
 )
 
 # Without a graph every hop is the same matrix, and deeper is only longer.
-_TUNED_WITHOUT_GRAPH: Mapping[str, Any] = MappingProxyType({"n_layers": 3, "teleport": 0.0})
+_TUNED_WITHOUT_GRAPH: Mapping[str, Any] = MappingProxyType(
+    {"n_layers": 3, "teleport": 0.0, "max_features": "all", "n_members": 1}
+)
 
 # How ``tuned`` departs from Algorithm 1 and the paper's settings, and why.
 DEVIATIONS: Mapping[str, str] = MappingProxyType(

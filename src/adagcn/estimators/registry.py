@@ -3,27 +3,49 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeAlias
 
 from adagcn.errors import FormatError, InputError
 from adagcn.estimators.adagcn import AdaGCNClassifier
 from adagcn.estimators.adasgc import AdaSGCClassifier
+from adagcn.estimators.appnp import APPNPClassifier
+from adagcn.estimators.gcn import (
+    EarlyStoppedGCNClassifier,
+    GCNClassifier,
+    ResidualGCNClassifier,
+)
+from adagcn.estimators.graph_model import GraphModelClassifier
 from adagcn.estimators.hop_classifier import HopBoostingClassifier
 from adagcn.estimators.logistic import LogisticClassifier
 from adagcn.estimators.model_file import read_model
 from adagcn.estimators.perceptron import PerceptronClassifier
+from adagcn.estimators.ppnp import PPNPClassifier
+from adagcn.estimators.presets import PRESETS
 from adagcn.graph import Graph
 
-MODELS: MappingProxyType[str, type[HopBoostingClassifier]] = MappingProxyType(
-    {
-        model.model_key: model
-        for model in (AdaGCNClassifier, AdaSGCClassifier, PerceptronClassifier, LogisticClassifier)
-    }
+NodeClassifier: TypeAlias = HopBoostingClassifier | GraphModelClassifier
+
+_CLASSES: tuple[type[NodeClassifier], ...] = (
+    AdaGCNClassifier,
+    AdaSGCClassifier,
+    PerceptronClassifier,
+    LogisticClassifier,
+    GCNClassifier,
+    EarlyStoppedGCNClassifier,
+    ResidualGCNClassifier,
+    PPNPClassifier,
+    APPNPClassifier,
+)
+
+MODELS: MappingProxyType[str, type[NodeClassifier]] = MappingProxyType(
+    {model.model_key: model for model in _CLASSES}
 )
 
 
-def model_class(key: str) -> type[HopBoostingClassifier]:
+def model_class(key: str) -> type[NodeClassifier]:
     """Return the class of a model key such as ``"adagcn"``."""
     if key not in MODELS:
         near = difflib.get_close_matches(key, MODELS, n=1)
@@ -36,7 +58,20 @@ def model_class(key: str) -> type[HopBoostingClassifier]:
     return MODELS[key]
 
 
-def load_model(path: str | Path, *, graph: Graph | None = None) -> HopBoostingClassifier:
+def presets_of(key: str) -> tuple[str, ...]:
+    """Return the names of a model's presets, its default first."""
+    model = model_class(key)
+    names = tuple(model.system.recipes) if issubclass(model, GraphModelClassifier) else PRESETS
+    default = default_preset(key)
+    return (default, *(name for name in names if name != default))
+
+
+def default_preset(key: str) -> str:
+    """Return the preset that a model has if none is asked for."""
+    return str(inspect.signature(model_class(key)).parameters["preset"].default)
+
+
+def load_model(path: str | Path, *, graph: Graph | None = None) -> NodeClassifier:
     """Read a model file of any kind."""
     key = read_model(path).manifest.model
     if key not in MODELS:

@@ -39,9 +39,11 @@ class Settings(BaseModel):
     teleport: Share = 0.0  # γ: share of the input features that every hop keeps
     hop_scale: HopScale = "none"  # size of hop features
     feature_norm: Literal["l1", "none", "graph"] = "graph"  # rows of X; "graph": as the graph's are
+    max_features: Count | Literal["all"] = "all"  # columns of X, those with the largest squares
 
     # The learner
     hidden_units: Count = 5000
+    n_members: Count = 1  # networks side by side, each from its own start
     dropout: Share = 0.0  # on the learner's input
     hidden_dropout: Share = 0.0
     first_layer_l2: NonNegative = 5e-3  # λ of (λ/2)‖W0‖²

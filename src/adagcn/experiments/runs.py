@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adagcn.data.splits import Split, make_split
 from adagcn.errors import AdaGCNWarning, IntegrityError, PresetNotice
-from adagcn.estimators.hop_classifier import HopBoostingClassifier
-from adagcn.estimators.registry import model_class
+from adagcn.estimators.registry import NodeClassifier, model_class
 from adagcn.experiments.provenance import code_versions
 from adagcn.graph import Graph
 
@@ -136,7 +135,7 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def resolved_params(model: HopBoostingClassifier) -> dict[str, Param]:
+def resolved_params(model: NodeClassifier) -> dict[str, Param]:
     """Return every hyper-parameter of a model as ``fit`` will use it."""
     settings = model.resolved_settings().model_dump(exclude_unset=True)
     beside = {  # such as class weights, which no preset sets
@@ -149,12 +148,12 @@ def resolved_params(model: HopBoostingClassifier) -> dict[str, Param]:
 
 def build_model(
     key: str, preset: str, settings: Mapping[str, Any], graph: Graph | None, seed: int = 0
-) -> HopBoostingClassifier:
+) -> NodeClassifier:
     """Return a model with these settings, not fitted; what it cannot vary is left out."""
     family: Any = model_class(key)
     free = set(family().get_params(deep=False))
     given = {name: value for name, value in settings.items() if name in free}
-    model: HopBoostingClassifier = family(graph, preset=preset, random_state=seed, **given)
+    model: NodeClassifier = family(graph, preset=preset, random_state=seed, **given)
     return model
 
 
@@ -208,7 +207,7 @@ def _warm_up() -> None:
     torch.optim.Adam([torch.zeros(1)])
 
 
-def fit_on_split(model: HopBoostingClassifier, graph: Graph, split: Split) -> float:
+def fit_on_split(model: NodeClassifier, graph: Graph, split: Split) -> float:
     """Fit on the training nodes, stopping on the stopping nodes; return the seconds it took."""
     X_val, y_val = graph.ids_and_labels(split.stop_nodes)
     start = time.perf_counter()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from adagcn.data.gasteiger import N_SPLITS
 from adagcn.errors import AdaGCNError, InputError, PresetNotice
-from adagcn.estimators.presets import PRESETS
-from adagcn.estimators.registry import MODELS
+from adagcn.estimators.registry import MODELS, default_preset, presets_of
 from adagcn.experiments.runs import NOT_PARAMS, Name, Param, build_model
 
 Count = Annotated[int, Field(ge=1, le=1000)]
@@ -52,7 +51,7 @@ class Row(_Part):
     label : str
         Heading of the row.
     model, preset : str
-        Key of the model and name of its recipe.
+        Key of the model and name of its recipe, by default the model's own.
     settings : dict
         What differs from the recipe.
     n_splits, n_inits : int, optional
@@ -65,12 +64,21 @@ class Row(_Part):
 
     label: Name
     model: Name
-    preset: Name = "tuned"
+    preset: Name
     settings: dict[str, Param] = {}
     n_splits: Count | None = None
     n_inits: Count | None = None
     columns: list[Name] | None = None
     paper: Name | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_preset(cls, fields: Any) -> Any:
+        """Fill in the model's own preset; an unknown model is told of later, by its place."""
+        if not isinstance(fields, dict) or "preset" in fields:
+            return fields
+        model = str(fields.get("model"))
+        return {**fields, "preset": default_preset(model) if model in MODELS else "unknown"}
 
 
 class Spec(_Part):
@@ -148,7 +156,7 @@ def check_spec(spec: Spec, name: str) -> None:
 
 def _check_model(spec: Spec, row: Row, at: str) -> None:
     check_known(f"{at}.model", row.model, MODELS)
-    check_known(f"{at}.preset", row.preset, PRESETS)
+    check_known(f"{at}.preset", row.preset, presets_of(row.model))
     settings = spec.settings_of(row)
     for setting in settings:
         check_known(f"{at}.settings", setting, settings_of(row.model))

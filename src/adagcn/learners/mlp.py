@@ -1,4 +1,4 @@
-"""The base learner of AdaGCN: a two-layer perceptron without biases."""
+"""The base learner of AdaGCN: a two-layer perceptron without biases, or several side by side."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from adagcn.learners.inputs import Input, as_input, drop, dropout, times
 
 
 class TwoLayerPerceptron(nn.Module):
-    """f(B) = ReLU(B W0) W1.
+    """f(B) = ReLU(B W0) W1, or the mean of several f that start apart.
+
+    Members are trained side by side as one product, each by its own loss. The softmax of their mean
+    logits is the geometric mean of their probabilities, so that SAMME.R sums the members' votes.
 
     Parameters
     ----------
     n_features, hidden_units, n_classes : int
-        W0 has shape (n_features, hidden_units), W1 (hidden_units, n_classes).
+        W0 has shape (n_features, n_members · hidden_units), W1 has shape
+        (n_members, hidden_units, n_classes).
+    n_members : int
+        Perceptrons, each from its own random start.
     input_dropout, hidden_dropout : float
         Rates of dropout on B and on the hidden layer.
     first_layer_l2 : float
@@ -36,6 +42,7 @@ class TwoLayerPerceptron(nn.Module):
         n_classes: int,
         *,
         hidden_units: int,
+        n_members: int = 1,
         input_dropout: float = 0.0,
         hidden_dropout: float = 0.0,
         first_layer_l2: float = 0.0,
@@ -48,18 +55,34 @@ class TwoLayerPerceptron(nn.Module):
         self.hidden_dropout = hidden_dropout
         self.first_layer_l2 = first_layer_l2
         self.relu_logits = relu_logits
-        self.hidden = nn.Parameter(uniform_start(n_features, hidden_units, generator, dtype))
-        self.output = nn.Parameter(uniform_start(hidden_units, n_classes, generator, dtype))
+        self.n_members = n_members
+        starts = [
+            (
+                uniform_start(n_features, hidden_units, generator, dtype),
+                uniform_start(hidden_units, n_classes, generator, dtype),
+            )
+            for _ in range(n_members)
+        ]
+        self.hidden = nn.Parameter(torch.cat([hidden for hidden, _ in starts], dim=1))
+        self.output = nn.Parameter(torch.stack([output for _, output in starts]))
 
     def as_input(self, rows: Features) -> Input:
         """Return rows of a hop as this network takes them."""
         return as_input(rows, self.hidden)
 
     def forward(self, inputs: Input, generator: torch.Generator | None = None) -> Tensor:
-        """Return logits of shape (n_rows, n_classes); a generator switches dropout on."""
+        """Return the mean logits of shape (n_rows, n_classes).
+
+        A generator means training: dropout is on, and the logits are each member's own, of shape
+        (n_members, n_rows, n_classes).
+        """
         hidden = times(drop(inputs, self.input_dropout, generator), self.hidden).relu()
-        logits = dropout(hidden, self.hidden_dropout, generator) @ self.output
-        return logits.relu() if self.relu_logits else logits
+        hidden = dropout(hidden, self.hidden_dropout, generator)
+        # (n_rows, n_members · hidden_units) → (n_members, n_rows, hidden_units)
+        by_member = hidden.unflatten(1, (self.n_members, -1)).transpose(0, 1)
+        logits = by_member @ self.output
+        logits = logits.relu() if self.relu_logits else logits
+        return logits.mean(dim=0) if generator is None else logits
 
     def penalty(self) -> Tensor:
         """Return (λ/2)‖W0‖², as it stands in the stopping loss."""

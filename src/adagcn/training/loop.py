@@ -24,7 +24,7 @@ class Learner(Protocol):
         """Return rows of a hop as the module takes them."""
 
     def __call__(self, inputs: Any, generator: torch.Generator | None = None) -> Tensor:
-        """Return logits; a generator switches dropout on."""
+        """Return logits; a generator means training: dropout, and a leading axis of members."""
 
     def penalty(self) -> Tensor:
         """Return the first-layer L2 term."""
@@ -94,6 +94,8 @@ def train(  # noqa: PLR0913
 ) -> TrainingRecord:
     """Minimize Σ_i w_i (−log p_i,y_i) + (λ/2)‖W0‖² by Adam, one step per epoch over all rows.
 
+    The loss is summed over the members of a learner, so that each is trained as if it were alone.
+
     Afterwards the learner holds the parameters of the best epoch on the stopping rows, or of the
     last epoch where there are none.
 
@@ -128,7 +130,7 @@ def train(  # noqa: PLR0913
                 len(sample_weight), generator=generator, device=sample_weight.device
             )
             target = _weight_of_label(rows.labels, sample_weight[order], target)
-        loss = -(log_softmax(learner(rows.inputs, generator), dim=1) * target).sum()
+        loss = -(log_softmax(learner(rows.inputs, generator), dim=-1) * target).sum()
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()

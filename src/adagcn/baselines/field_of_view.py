@@ -1,0 +1,152 @@
+"""The nodes that a prediction depends on, and the rows of Â that lead to them.
+
+After L products with Â, the rows of a few nodes depend on the nodes within L steps of them and on
+no others. So the products are cut to those rows once, before training: the numbers stay the same,
+and no epoch spends time on nodes that do not matter.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from torch import Tensor
+
+from adagcn.baselines.system import GraphInput
+from adagcn.learners.inputs import Input, SparseRows, as_input, drop, dropout, times
+
+Step = SparseRows | Tensor
+
+# A view of almost all nodes becomes one of all: then its farther steps are one and the same matrix.
+WHOLE_ABOVE = 0.9
+
+
+@dataclass(frozen=True)
+class FieldOfView:
+    """What a network of L steps needs for some nodes.
+
+    Parameters
+    ----------
+    rows : Input
+        Features of the farthest nodes, of shape (n_0, n_features).
+    steps : tuple of L matrices
+        Step k has shape (n_{k+1}, n_k) and leads one step nearer; n_L is the number of nodes asked.
+    inner : tuple of L (Tensor or None)
+        Where the nodes of stage k + 1 stand among those of stage k; None: they are the same.
+    """
+
+    rows: Input
+    steps: tuple[Step, ...]
+    inner: tuple[Tensor | None, ...]
+
+    def nearer(self, values: Tensor, stage: int) -> Tensor:
+        """Return values of the nodes at a stage for those of them at the next stage."""
+        positions = self.inner[stage]
+        return values if positions is None else values.index_select(0, positions)
+
+    def asked(self, values: Tensor, stage: int) -> Tensor:
+        """Return values of the nodes at a stage for the nodes asked for."""
+        for each in range(stage, len(self.inner)):
+            values = self.nearer(values, each)
+        return values
+
+
+def field_of_view(
+    inputs: GraphInput,
+    nodes: NDArray[np.intp],
+    n_steps: int,
+    like: Tensor,
+    *,
+    propagator: sparse.csr_array | None = None,
+) -> FieldOfView:
+    """Return the field of view of some nodes over some steps.
+
+    Parameters
+    ----------
+    inputs : GraphInput
+        The graph.
+    nodes : ndarray of shape (n_asked,)
+        Positions of the nodes, each once, in the order that the logits should have.
+    n_steps : int
+        L.
+    like : Tensor
+        A parameter; the result has its type and is where it is.
+    propagator : csr_array, optional
+        The matrix of the steps; Â by default.
+    """
+    matrix = inputs.propagator if propagator is None else propagator
+    nearest_first: list[tuple[Step, Tensor | None]] = []
+    while len(nearest_first) < n_steps:
+        step, inner, farther = _step_to(nodes, matrix)
+        pair: tuple[Step, Tensor | None]
+        if np.array_equal(farther, nodes):  # nothing new comes into view from here on
+            pair = as_step(step, like), None
+            nearest_first += [pair] * (n_steps - len(nearest_first))
+        else:
+            pair = as_step(step, like), torch.from_numpy(inner).to(like.device)
+            nearest_first.append(pair)
+        nodes = farther
+    steps, positions = zip(*reversed(nearest_first), strict=True) if nearest_first else ((), ())
+    return FieldOfView(as_input(inputs.features[nodes], like), tuple(steps), tuple(positions))
+
+
+def as_step(matrix: sparse.csr_array, like: Tensor) -> Step:
+    """Return a sparse matrix that dense tensors can be multiplied with, where ``like`` is.
+
+    On the CPU scipy multiplies (:func:`adagcn.learners.inputs.times`), elsewhere torch.
+    """
+    if like.device.type == "cpu":
+        step = as_input(matrix, like)
+        assert isinstance(step, SparseRows)
+        return step
+    return torch_step(matrix).to(like.device, like.dtype)
+
+
+def torch_step(matrix: sparse.csr_array) -> Tensor:
+    """Return a sparse matrix as a sparse tensor of torch."""
+    pointers, columns, values = (
+        torch.from_numpy(np.array(part)) for part in (matrix.indptr, matrix.indices, matrix.data)
+    )
+    return _csr_tensor(pointers, columns, values, matrix.shape)
+
+
+def _csr_tensor(pointers: Tensor, columns: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            pointers, columns, values, list(shape), check_invariants=False
+        )
+
+
+def spread(
+    step: Step, values: Tensor, rate: float = 0.0, generator: torch.Generator | None = None
+) -> Tensor:
+    """Return the step times values of shape (n_k, n_columns).
+
+    With a generator, the entries of the step are dropped at ``rate``, anew at every call.
+    """
+    if isinstance(step, Tensor) and generator is not None and rate > 0.0:
+        kept = dropout(step.values(), rate, generator)
+        return _csr_tensor(step.crow_indices(), step.col_indices(), kept, step.shape) @ values
+    return times(drop(step, rate, generator), values)
+
+
+def _step_to(
+    nodes: NDArray[np.intp], matrix: sparse.csr_array
+) -> tuple[sparse.csr_array, NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows that lead to the nodes, where these stand among the nodes behind, and those.
+
+    A node always stands among the nodes behind it, also where the matrix has no diagonal.
+    """
+    rows = matrix[nodes]
+    farther = np.union1d(rows.indices, nodes).astype(np.intp)
+    if len(farther) > WHOLE_ABOVE * matrix.shape[0]:
+        farther = np.arange(matrix.shape[0])
+    columns = np.searchsorted(farther, rows.indices)
+    step = sparse.csr_array((rows.data, columns, rows.indptr), shape=(len(nodes), len(farther)))
+    return step, np.searchsorted(farther, nodes), farther
