@@ -22,7 +22,7 @@ from adagcn.errors import (
     OtherGraphWarning,
     ResourceError,
 )
-from adagcn.estimators import MODELS, load_model
+from adagcn.estimators import MODELS, boosted_layers, load_model
 from adagcn.estimators.model_file import (
     FORMAT_VERSION,
     MAGIC,
@@ -246,3 +246,26 @@ def test_saving_into_nowhere_is_our_error_and_keeps_the_old_file(saved, tmp_path
     clf.save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_model_of_few_columns_keeps_them_in_its_file(task, tmp_path):
+    clf = AdaGCNClassifier(task.graph, hidden_units=4, max_features=3, n_members=2, **QUICK)
+    clf.fit(task.train, task.labels(task.train), **task.stopping())
+    clf.save(tmp_path / "m.adagcn")
+    back = AdaGCNClassifier.load(tmp_path / "m.adagcn", graph=task.graph)
+    assert back.columns_.tolist() == clf.columns_.tolist()
+    assert len(back.columns_) == 3
+    assert back.predict_proba(task.rest).tobytes() == clf.predict_proba(task.rest).tobytes()
+    # The columns are those of the fit, whatever is strongest in another graph.
+    louder = np.where(np.isin(np.arange(task.graph.n_features), clf.columns_), 1.0, 100.0)
+    features = task.graph.features * louder
+    other = replace(task.graph, features=features.astype(np.float32))
+    with pytest.warns(OtherGraphWarning):
+        moved = AdaGCNClassifier.load(tmp_path / "m.adagcn", graph=other)
+    assert moved.predict_proba(task.rest).tobytes() == clf.predict_proba(task.rest).tobytes()
+
+
+@pytest.mark.parametrize("columns", [[0, 2, 1], [-1, 0, 1], [0, 1, 10_000], [0.0, 1.0, 2.0], []])
+def test_columns_that_cannot_be_are_refused(columns):
+    with pytest.raises(FormatError, match="columns should hold ascending numbers"):
+        boosted_layers.columns({"columns": np.array(columns)}, n_features=20)

@@ -121,17 +121,17 @@ def test_product_with_sparse_rows_is_checked_by_finite_differences(rows):
     assert torch.autograd.gradcheck(lambda w: times(inputs, w), (weight,))
 
 
-def test_members_are_trained_as_if_each_were_alone(rows):
-    """Logits in training are each member's own; in use they are the mean."""
+def test_a_network_of_two_members_is_their_mean(rows):
     pair = make(n_members=2)
     inputs = pair.as_input(rows)
-    both = pair(inputs, generator())
-    width = pair.output.shape[1]
-    for i, logits in enumerate(both):
-        hidden = pair.hidden[:, i * width : (i + 1) * width]
-        alone = (torch.from_numpy(rows.toarray()) @ hidden).relu() @ pair.output[i]
-        torch.testing.assert_close(logits, alone, rtol=0, atol=1e-12)
-    torch.testing.assert_close(pair(inputs), both.mean(dim=0), rtol=0, atol=0)
-    assert not torch.equal(both[0], both[1])
-    first = make()  # the first member starts as a lone network does
-    torch.testing.assert_close(pair.hidden[:, :width], first.hidden, rtol=0, atol=0)
+    first, second = pair.members()
+    torch.testing.assert_close(pair(inputs), (first(inputs) + second(inputs)) / 2)
+    assert not torch.equal(first.hidden, second.hidden)
+    torch.testing.assert_close(first.hidden, make().hidden)  # starts as a lone network does
+    with torch.no_grad():
+        first.hidden.mul_(2.0)
+        second.output.mul_(3.0)
+    before = pair(inputs)
+    pair.take([first, second])
+    assert not torch.equal(pair(inputs), before)
+    torch.testing.assert_close(pair(inputs), (first(inputs) + second(inputs)) / 2)

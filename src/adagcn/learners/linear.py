@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -51,6 +52,13 @@ class LinearLearner(nn.Module):
     def forward(self, inputs: Input, generator: torch.Generator | None = None) -> Tensor:
         """Return logits of shape (n_rows, n_classes); a generator switches dropout on."""
         return times(drop(inputs, self.input_dropout, generator), self.output)
+
+    def members(self) -> list[Self]:
+        """Return what is trained: this map."""
+        return [self]
+
+    def take(self, members: Sequence[Self]) -> None:
+        """Nothing to put together."""
 
     def penalty(self) -> Tensor:
         """Return (λ/2)‖W‖²."""

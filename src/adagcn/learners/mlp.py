@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from collections.abc import Sequence
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +16,8 @@ from adagcn.learners.inputs import Input, as_input, drop, dropout, times
 class TwoLayerPerceptron(nn.Module):
     """f(B) = ReLU(B W0) W1, or the mean of several f that start apart.
 
-    Members are trained side by side as one product, each by its own loss. The softmax of their mean
-    logits is the geometric mean of their probabilities, so that SAMME.R sums the members' votes.
+    Members are trained one by one and used as one product. The softmax of their mean logits is the
+    geometric mean of their probabilities, so that SAMME.R sums the members' votes.
 
     Parameters
     ----------
@@ -71,18 +73,35 @@ class TwoLayerPerceptron(nn.Module):
         return as_input(rows, self.hidden)
 
     def forward(self, inputs: Input, generator: torch.Generator | None = None) -> Tensor:
-        """Return the mean logits of shape (n_rows, n_classes).
-
-        A generator means training: dropout is on, and the logits are each member's own, of shape
-        (n_members, n_rows, n_classes).
-        """
+        """Return logits of shape (n_rows, n_classes); a generator switches dropout on."""
         hidden = times(drop(inputs, self.input_dropout, generator), self.hidden).relu()
         hidden = dropout(hidden, self.hidden_dropout, generator)
-        # (n_rows, n_members · hidden_units) → (n_members, n_rows, hidden_units)
-        by_member = hidden.unflatten(1, (self.n_members, -1)).transpose(0, 1)
+        by_member = hidden.reshape(len(hidden), *self.output.shape[:2]).transpose(0, 1)
         logits = by_member @ self.output
         logits = logits.relu() if self.relu_logits else logits
-        return logits.mean(dim=0) if generator is None else logits
+        return logits.mean(dim=0)
+
+    def members(self) -> list[Self]:
+        """Return the perceptrons that are trained one by one: this one, or copies of its parts."""
+        if self.n_members == 1:
+            return [self]
+        width = self.output.shape[1]
+        parts = []
+        for i in range(self.n_members):
+            part = copy.deepcopy(self)
+            part.n_members = 1
+            columns = slice(i * width, (i + 1) * width)
+            part.hidden = nn.Parameter(self.hidden.detach()[:, columns].clone())
+            part.output = nn.Parameter(self.output.detach()[i : i + 1].clone())
+            parts.append(part)
+        return parts
+
+    @torch.no_grad()
+    def take(self, members: Sequence[Self]) -> None:
+        """Become the mean of trained members."""
+        if self.n_members > 1:
+            self.hidden.copy_(torch.cat([member.hidden for member in members], dim=1))
+            self.output.copy_(torch.cat([member.output for member in members]))
 
     def penalty(self) -> Tensor:
         """Return (λ/2)‖W0‖², as it stands in the stopping loss."""

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import log_softmax
+from torch import Tensor
 
 from adagcn.errors import NumericalError
 from adagcn.graph import Features
@@ -19,6 +20,7 @@ from adagcn.training.loop import (
     Learner,
     TrainingRecord,
     TrainingSettings,
+    evaluate,
     make_optimizer,
     train,
 )
@@ -33,8 +35,8 @@ class FittedNetwork:
 
     learner: Learner
     record: TrainingRecord | None = None
-    optimizer_state: dict[str, Any] | None = None
-    stopper: Stopper | None = None
+    optimizer_states: tuple[dict[str, Any], ...] = ()  # of each member, if carried
+    stoppers: tuple[Stopper, ...] = ()  # of each member, if shared
 
     def log_proba(self, rows: Features) -> NDArray[np.float64]:
         """Return log-probabilities of shape (n_rows, n_classes), block by block."""
@@ -53,6 +55,13 @@ class FittedNetwork:
                 fix="scale the features (feature_norm='l1', hop_scale='row_l2')",
             )
         return np.asarray(log_softmax(logits, axis=1))
+
+
+@dataclass(frozen=True)
+class _MemberFit:
+    record: TrainingRecord
+    optimizer_state: dict[str, Any]
+    stopper: Stopper | None
 
 
 @dataclass(frozen=True)
@@ -103,26 +112,61 @@ class NetworkFitter:
             learner = self.make_learner(self._generator("start", hop), train_rows.shape[1])
         else:
             learner = copy.deepcopy(previous.learner)
-        optimizer = make_optimizer(learner, self.settings)
-        if previous is not None and self.carry_optimizer and previous.optimizer_state:
-            optimizer.load_state_dict(previous.optimizer_state)
-        stopper = self._stopper(previous) if stop_rows is not None else None
-        record = train(
-            learner,
-            self._labeled(learner, train_rows, self.labels),
-            torch.from_numpy(sample_weight).to(self.device),
-            self.settings,
-            optimizer=optimizer,
-            generator=self._generator("training", hop),
-            stop_rows=None if stop_rows is None else self._stop_rows(learner, stop_rows),
-            stopper=stopper,
-        )
+        rows = self._labeled(learner, train_rows, self.labels)
+        stop = None if stop_rows is None else self._stop_rows(learner, stop_rows)
+        weight = torch.from_numpy(sample_weight).to(self.device)
+        members = learner.members()
+        fits = [
+            self._train(hop, i, member, rows, weight, stop_rows=stop, previous=previous)
+            for i, member in enumerate(members)
+        ]
+        learner.take(members)
         return FittedNetwork(
             learner,
-            record,
-            copy.deepcopy(optimizer.state_dict()) if self.carry_optimizer else None,
-            stopper if self.share_stopping else None,
+            self._joint_record(learner, [fit.record for fit in fits], stop),
+            tuple(fit.optimizer_state for fit in fits) if self.carry_optimizer else (),
+            tuple(fit.stopper for fit in fits if fit.stopper) if self.share_stopping else (),
         )
+
+    def _train(  # noqa: PLR0913
+        self,
+        hop: int,
+        index: int,
+        member: Learner,
+        rows: LabeledRows,
+        sample_weight: Tensor,
+        *,
+        stop_rows: LabeledRows | None,
+        previous: FittedNetwork | None,
+    ) -> _MemberFit:
+        """Train one member, with an optimizer and a stopper of its own."""
+        optimizer = make_optimizer(member, self.settings)
+        if previous is not None and self.carry_optimizer and previous.optimizer_states:
+            optimizer.load_state_dict(previous.optimizer_states[index])
+        stopper = None if stop_rows is None else self._stopper(previous, index)
+        record = train(
+            member,
+            rows,
+            sample_weight,
+            self.settings,
+            optimizer=optimizer,
+            generator=self._generator("training", hop, index),
+            stop_rows=stop_rows,
+            stopper=stopper,
+        )
+        state = copy.deepcopy(optimizer.state_dict()) if self.carry_optimizer else {}
+        return _MemberFit(record, state, stopper)
+
+    def _joint_record(
+        self, learner: Learner, records: list[TrainingRecord], stop_rows: LabeledRows | None
+    ) -> TrainingRecord:
+        """Return the epochs of all members together, and what they say of the stopping nodes."""
+        if len(records) == 1:
+            return records[0]
+        epochs = sum(record.epochs for record in records)
+        if stop_rows is None:
+            return TrainingRecord(epochs)
+        return TrainingRecord(epochs, *evaluate(learner, stop_rows, self.settings.stop_penalty))
 
     def _labeled(self, learner: Learner, rows: Features, labels: NDArray[np.int64]) -> LabeledRows:
         return LabeledRows(learner.as_input(rows), torch.from_numpy(labels).to(self.device))
@@ -132,13 +176,14 @@ class NetworkFitter:
             raise TypeError("stopping rows need stop_labels")
         return self._labeled(learner, stop_rows, self.stop_labels)
 
-    def _stopper(self, previous: FittedNetwork | None) -> Stopper:
-        if previous is not None and previous.stopper is not None:
-            return copy.deepcopy(previous.stopper)
+    def _stopper(self, previous: FittedNetwork | None, index: int) -> Stopper:
+        if previous is not None and previous.stoppers:
+            return copy.deepcopy(previous.stoppers[index])
         return Stopper(self.settings.patience, self.settings.stop_on)
 
-    def _generator(self, purpose: str, hop: int) -> torch.Generator:
-        """Return the stream of random numbers for one purpose on one hop."""
-        key = ({"start": 0, "training": 1}[purpose], hop)
+    def _generator(self, purpose: str, hop: int, index: int = 0) -> torch.Generator:
+        """Return the stream of random numbers for one purpose on one hop of one member."""
+        key: tuple[int, ...] = ({"start": 0, "training": 1}[purpose], hop)
+        key = (*key, index) if index else key
         state = np.random.SeedSequence(self.seed, spawn_key=key).generate_state(1, np.uint64)
         return torch.Generator(self.device).manual_seed(int(state[0] >> np.uint64(1)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -18,13 +19,19 @@ StopPenalty = Literal["full", "diluted", "none"]
 
 
 class Learner(Protocol):
-    """What the loop asks of a learner: a torch module with four further methods."""
+    """What the loop asks of a learner: a torch module with some methods more."""
 
     def as_input(self, rows: Features) -> Any:
         """Return rows of a hop as the module takes them."""
 
     def __call__(self, inputs: Any, generator: torch.Generator | None = None) -> Tensor:
-        """Return logits; a generator means training: dropout, and a leading axis of members."""
+        """Return logits; a generator switches dropout on."""
+
+    def members(self) -> Sequence[Learner]:
+        """Return the networks inside that are trained one by one."""
+
+    def take(self, members: Sequence[Any]) -> None:
+        """Put the trained networks back."""
 
     def penalty(self) -> Tensor:
         """Return the first-layer L2 term."""
@@ -93,8 +100,6 @@ def train(  # noqa: PLR0913
     stopper: Stopper | None = None,
 ) -> TrainingRecord:
     """Minimize Σ_i w_i (−log p_i,y_i) + (λ/2)‖W0‖² by Adam, one step per epoch over all rows.
-
-    The loss is summed over the members of a learner, so that each is trained as if it were alone.
 
     Afterwards the learner holds the parameters of the best epoch on the stopping rows, or of the
     last epoch where there are none.
