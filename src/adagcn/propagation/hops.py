@@ -14,6 +14,8 @@ from adagcn.graph import Features
 # sparse-dense one does per entry, so a hop becomes dense when one entry in twenty is filled.
 DENSE_ABOVE = 0.05
 
+_ROWS_AT_ONCE = 1024  # of a sum in place: what is made besides stays in the cache
+
 
 def hop_stream(
     propagator: sparse.csr_array | None, features: Features, *, teleport: float = 0.0
@@ -60,7 +62,22 @@ def _hops(
             continue
         hop_features = _in_cheaper_form(propagator @ hop_features)
         if start is not None:
-            hop_features = _in_cheaper_form((1.0 - teleport) * hop_features + teleport * start)
+            hop_features = _in_cheaper_form(_teleported(hop_features, start, teleport))
+
+
+def _teleported(hop_features: Features, start: Features, teleport: float) -> Features:
+    """Return (1 − γ) hop + γ X, in place where the hop is dense: it is as large as memory gets."""
+    hop_features *= 1.0 - teleport
+    if not isinstance(hop_features, np.ndarray):
+        return hop_features + teleport * start
+    if isinstance(start, np.ndarray):
+        for first in range(0, len(start), _ROWS_AT_ONCE):
+            rows = slice(first, first + _ROWS_AT_ONCE)
+            hop_features[rows] += teleport * start[rows]
+    else:
+        rows_stored = np.repeat(np.arange(start.shape[0]), np.diff(start.indptr))
+        hop_features[rows_stored, start.indices] += teleport * start.data  # each entry stored once
+    return hop_features
 
 
 def _in_cheaper_form(features: Features) -> Features:
