@@ -11,6 +11,8 @@ import pytest
 # Where the real data sets lie next to a checkout; ADAGCN_DATA wins.
 _BESIDE_CHECKOUT = Path(__file__).parents[2] / "shared" / "data"
 
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]  # fixtures, no doctests
+
 
 @pytest.fixture(scope="session")
 def dataset_dir() -> Path:
