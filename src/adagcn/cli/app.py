@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from adagcn import __version__
+from adagcn.cli.bench import bench_app
 from adagcn.cli.compare import compare
 from adagcn.cli.data import data_app
 from adagcn.cli.demo import demo
@@ -40,4 +41,5 @@ def _root(
 for command in (demo, fit, predict, evaluate, compare, reproduce):
     app.command()(command)
 app.add_typer(data_app, name="data")
+app.add_typer(bench_app, name="bench")
 app.add_typer(ledger_app, name="ledger")

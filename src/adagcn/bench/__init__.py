@@ -1,0 +1,1 @@
+"""What things cost, measured: epochs and fits beside their peers, propagation, growth with size."""

@@ -1,0 +1,81 @@
+"""One epoch of everything, at equal width: our systems first, then the peers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from adagcn.bench.measures import Row, Section, measure, ratio
+from adagcn.bench.our_models import adagcn_task, baseline
+from adagcn.bench.peers import Peer
+from adagcn.bench.speed_plan import ADAGCN, HIDDEN_UNITS, HOP, SpeedPlan
+from adagcn.bench.task import Task
+from adagcn.bench.timing import Contestant, Tick
+
+# Our systems at that width, in total: a head of GAT has 8 units, GraphSAGE two halves of 32.
+SYSTEMS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        "gcn_es": ("GCN", {"hidden_units": HIDDEN_UNITS}),
+        "sgc": ("SGC (Â inside)", {"precompute": False}),
+        "appnp": ("APPNP", {"hidden_units": HIDDEN_UNITS}),
+        "ppnp": ("PPNP", {"hidden_units": HIDDEN_UNITS}),
+        "gat": ("GAT", {"n_heads": 8, "hidden_units": HIDDEN_UNITS // 8}),
+        "fastgcn": ("FastGCN", {"hidden_units": HIDDEN_UNITS}),
+        "graphsage": ("GraphSAGE", {"hidden_units": HIDDEN_UNITS // 2}),
+    }
+)
+
+
+def epoch_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
+    """Return the time of an epoch: a training step and a look at the stopping nodes."""
+    present = [peer for peer in plan.peers if peer.is_installed]
+    contestants = [*_ours(task), *_peers(task, present)]
+    samples = plan.epochs(contestants, tick)
+    notes = {peer.name: {"note": peer.note} for peer in present}
+    measured = [
+        Row(
+            each.name,
+            each.group,
+            measure(samples[each.name]),
+            ratio(samples[each.name], samples[ADAGCN]),
+            notes.get(each.name, {}),
+        )
+        for each in contestants
+    ]
+    absent = [
+        Row(peer.name, "peer", None, None, {"note": peer.missing})
+        for peer in plan.peers
+        if not peer.is_installed
+    ]
+    return Section(
+        key="epoch",
+        dataset=task.name,
+        title=f"one epoch with stopping evaluation, {HIDDEN_UNITS} hidden units",
+        ratio_name="AdaGCN is faster by",
+        rows=(*measured, *absent),
+        facts={
+            "hidden_units": HIDDEN_UNITS,
+            "hop": HOP,
+            "n_train": len(task.split.train_nodes),
+            "n_stop": len(task.split.stop_nodes),
+        },
+    )
+
+
+def _ours(task: Task) -> list[Contestant]:
+    """Return AdaGCN on all columns and on those that ``tuned`` keeps, and our other systems."""
+    whole = adagcn_task(task, hidden_units=HIDDEN_UNITS)
+    tuned = adagcn_task(task, hidden_units=HIDDEN_UNITS, max_features=None)
+    (rows,), (fewer,) = whole.hop_rows([HOP]), tuned.hop_rows([HOP])
+    others = [baseline(task, key, name=name, **given) for key, (name, given) in SYSTEMS.items()]
+    return [
+        whole.contestant(rows, ADAGCN),
+        tuned.contestant(fewer, f"{ADAGCN}, tuned columns"),
+        *(each for each in others if each is not None),
+    ]
+
+
+def _peers(task: Task, peers: list[Peer]) -> list[Contestant]:
+    (rows,) = adagcn_task(task, hidden_units=HIDDEN_UNITS).hop_rows([HOP])
+    return [peer.contestant(task, rows, HIDDEN_UNITS) for peer in peers]

@@ -1,0 +1,86 @@
+"""Peak memory of one call, in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+Made = TypeVar("Made")
+
+_STATUS = Path("/proc/self/status")
+_RESET = Path("/proc/self/clear_refs")
+
+
+def peak_growth(
+    make: Callable[..., Made],
+    use: Callable[[Made], Any],
+    words: tuple[Any, ...],
+    *,
+    warm_up: tuple[Any, ...],
+) -> int | None:
+    """Return how many bytes a fresh process grows while it holds and uses what it made.
+
+    What ``make`` returns counts; what it needed on the way does not, where the system can tell the
+    two apart (Linux).
+
+    Parameters
+    ----------
+    make, use : callables
+        Functions of a module: a process of its own imports them. ``use(make(*words))`` is measured.
+    words, warm_up : tuple
+        Arguments of ``make``: what is measured, and something small before it, after which the
+        libraries hold all that they hold in any case.
+
+    Returns
+    -------
+    int or None
+        Bytes; None where the system does not say.
+    """
+    kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    context: Any = multiprocessing.get_context(kind)
+    if kind == "forkserver":
+        context.set_forkserver_preload([make.__module__, use.__module__])
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(_measured, make, use, words, warm_up).result()
+
+
+def _measured(
+    make: Callable[..., Any],
+    use: Callable[[Any], Any],
+    words: tuple[Any, ...],
+    warm_up: tuple[Any, ...],
+) -> int | None:
+    use(make(*warm_up))
+    _forget_peak()
+    start = _peak()
+    made = make(*words)
+    _forget_peak()
+    use(made)
+    peak = _peak()
+    return None if start is None or peak is None else peak - start
+
+
+def _peak() -> int | None:
+    """Return the most memory that this process has held, in bytes."""
+    if _STATUS.exists():
+        lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
+        found = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
+        return int(found[0]) * 1024 if found else None
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _forget_peak() -> None:
+    """Let the peak start again from what is held now, where the system lets us."""
+    try:
+        _RESET.write_text("5", encoding="ascii")
+    except OSError:
+        return

@@ -1,0 +1,38 @@
+"""``adagcn bench speed``: epochs, whole fits, wide layers, depth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from adagcn.bench.depth import depth_section
+from adagcn.bench.epochs import epoch_section
+from adagcn.bench.fits import fit_section
+from adagcn.bench.measures import Section
+from adagcn.bench.speed_plan import SpeedPlan
+from adagcn.bench.task import Task
+from adagcn.bench.timing import Tick
+from adagcn.bench.wide import wide_section
+
+PARTS: Mapping[str, Callable[[Task, SpeedPlan, Tick], Section]] = MappingProxyType(
+    {"epoch": epoch_section, "fit": fit_section, "wide": wide_section, "depth": depth_section}
+)
+
+
+def measure_speed(
+    tasks: Sequence[Task], plan: SpeedPlan, *, parts: Sequence[str] = tuple(PARTS), tick: Tick
+) -> list[Section]:
+    """Return the sections of some parts on every task.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        What to train on.
+    plan : SpeedPlan
+        How much.
+    parts : sequence of str
+        Keys of :data:`PARTS`.
+    tick : callable
+        Called after every sample.
+    """
+    return [PARTS[part](task, plan, tick) for task in tasks for part in parts]

@@ -1,0 +1,61 @@
+"""How much ``adagcn bench speed`` measures, and what all of its parts share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adagcn.bench.measures import Samples
+from adagcn.bench.peers import PEERS, Peer
+from adagcn.bench.timing import Contestant, Tick, epoch_seconds
+
+ADAGCN = "AdaGCN"  # the contestant that the others are measured against
+
+HIDDEN_UNITS = 64  # of everything that has a hidden layer
+HOP = 4  # whose rows AdaGCN trains on: as dense as they get
+
+
+@dataclass(frozen=True)
+class SpeedPlan:
+    """How much is measured.
+
+    Parameters
+    ----------
+    repetitions : int
+        Samples of each epoch time.
+    sample_seconds : float
+        How long one should take.
+    fits : int
+        Whole fits of each model.
+    depths : tuple of int
+        Depths of the last part.
+    wide_units : int
+        Hidden units of the wide layer.
+    peers : tuple of Peer
+        Other libraries' models; those that are not installed are listed as such.
+    fit_peers : bool
+        Whether PyTorch Geometric's APPNP is fitted whole as well, which takes minutes.
+    """
+
+    repetitions: int = 9
+    sample_seconds: float = 0.05
+    fits: int = 3
+    depths: tuple[int, ...] = (1, 2, 4, 6, 8, 10)
+    wide_units: int = 512
+    peers: tuple[Peer, ...] = tuple(PEERS.values())
+    fit_peers: bool = False
+
+    def epochs(self, contestants: Sequence[Contestant], tick: Tick) -> dict[str, Samples]:
+        """Return seconds per epoch of contestants, as often as planned."""
+        return epoch_seconds(
+            contestants,
+            repetitions=self.repetitions,
+            sample_seconds=self.sample_seconds,
+            tick=tick,
+        )
+
+
+QUICK = SpeedPlan()
+FULL = SpeedPlan(
+    repetitions=21, sample_seconds=0.2, fits=5, depths=(1, *range(2, 21, 2)), fit_peers=True
+)

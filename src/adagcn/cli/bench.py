@@ -1,0 +1,254 @@
+"""``adagcn bench``: what things cost here, beside what people would use instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adagcn.cli.bench_table import section_table
+from adagcn.cli.campaign_options import chosen_names
+from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
+from adagcn.cli.output import check_out, facts_table, note, print_json, screen, steps_bar
+from adagcn.errors import InputError
+
+if TYPE_CHECKING:
+    from adagcn.bench.machine import Noise
+    from adagcn.bench.measures import Section
+
+bench_app = typer.Typer(
+    help="Measure speed: ratios inside one run, beside their absolute values.",
+    no_args_is_help=True,
+)
+
+PACKAGED = "cora"
+FOUR = "citeseer,cora_ml,pubmed,ms_academic"  # the paper's
+
+Datasets = Annotated[
+    str | None,
+    typer.Option(
+        "--datasets",
+        metavar="A,B",
+        help="Data sets or .npz files.",
+        show_default=f"{PACKAGED}; with --full {FOUR}",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    """What every benchmark takes."""
+
+    full: Annotated[
+        bool, typer.Option("--full", help="Measure longer, and on the paper's data sets.")
+    ] = False
+    repetitions: Annotated[
+        int | None,
+        typer.Option(
+            "--repetitions", metavar="N", min=1, help="Samples of each.", show_default="by --full"
+        ),
+    ] = None
+    figure: Annotated[
+        Path | None, typer.Option("--figure", metavar="FILE", help="Draw it (png or svg).")
+    ] = None
+    force: Force = False
+
+    def check(self) -> None:
+        """Refuse, before anything is measured, a figure that could not be written."""
+        check_out(self.figure, force=self.force, name="--figure")
+        if self.figure is not None and self.figure.suffix not in (".png", ".svg"):
+            raise InputError(
+                "AGC-I1210",
+                "--figure must end in .png or .svg",
+                got=str(self.figure),
+                fix="rename it",
+            )
+
+    def changed(self, plan: Any, **more: Any) -> Any:
+        """Return a plan with what was asked for."""
+        asked = {} if self.repetitions is None else {"repetitions": self.repetitions}
+        return replace(plan, **asked, **more)
+
+    def names(self, datasets: str | None) -> list[str]:
+        """Return the data sets to measure on."""
+        text = datasets or (FOUR if self.full else PACKAGED)
+        return [name.strip() for name in text.split(",")]
+
+
+@dataclass
+class _Run:
+    """One benchmark under way."""
+
+    tick: Callable[[], None]
+    sections: list[Section] = field(default_factory=list)
+    noise: Noise | None = None
+
+
+@bench_app.command("speed")
+@with_option_groups
+def speed(
+    options: BenchOptions,
+    common: Common,
+    datasets: Datasets = None,
+    parts: Annotated[
+        str,
+        typer.Option("--parts", metavar="A,B|all", help="Of epoch, fit, wide and depth."),
+    ] = "all",
+    peers: Annotated[
+        str,
+        typer.Option(
+            "--peers", metavar="A,B|all|none", help="Other libraries' models to measure too."
+        ),
+    ] = "all",
+    data_dir: DataDir = None,
+    offline: Offline = False,
+) -> None:
+    """Time epochs, whole fits, wide layers and depth, AdaGCN beside the others.
+
+    Everything runs in one process and in turn. Our own versions of the other systems come first:
+    they are the fair comparison. Peers that are not installed are named as such.
+    """
+    options.check()
+    from adagcn.bench import speed_plan
+    from adagcn.bench.peers import PEERS, find_peers
+    from adagcn.bench.speed import PARTS, measure_speed
+    from adagcn.bench.task import load_tasks
+
+    asked = chosen_names("--parts", parts, PARTS)
+    rivals = find_peers([] if peers == "none" else chosen_names("--peers", peers, PEERS))
+    plan = speed_plan.FULL if options.full else speed_plan.QUICK
+    plan = options.changed(plan, peers=tuple(rivals))
+    if options.repetitions is not None:
+        plan = replace(plan, fits=min(plan.fits, options.repetitions))
+    tasks = load_tasks(
+        options.names(datasets), seed=common.seed, data_dir=data_dir, offline=offline or None
+    )
+    with _measuring(common) as run:
+        run.sections = measure_speed(tasks, plan, parts=asked, tick=run.tick)
+    _show("speed", run, options, common, {"peers": [peer.key for peer in rivals]})
+
+
+@bench_app.command("propagation")
+@with_option_groups
+def propagation(
+    options: BenchOptions,
+    common: Common,
+    datasets: Datasets = None,
+    data_dir: DataDir = None,
+    offline: Offline = False,
+) -> None:
+    """Time ways to multiply with Â, against what a copy in memory reaches."""
+    options.check()
+    from adagcn.bench.propagation import FULL, QUICK, measure_propagation
+    from adagcn.data import load_graph
+
+    names = options.names(datasets)
+    graphs = [load_graph(name, data_dir=data_dir, offline=offline or None) for name in names]
+    plan = options.changed(FULL if options.full else QUICK)
+    with _measuring(common) as run:
+        run.sections = measure_propagation(graphs, plan, tick=run.tick)
+    _show("propagation", run, options, common, {})
+
+
+@bench_app.command("scale")
+@with_option_groups
+def scale(
+    options: BenchOptions,
+    common: Common,
+    axes: Annotated[
+        str,
+        typer.Option(
+            "--axes",
+            metavar="A,B|all",
+            help="Of nodes, edges, features, labeled, hidden and depth.",
+        ),
+    ] = "all",
+    memory: Annotated[
+        bool, typer.Option("--memory/--no-memory", help="Measure peak memory too.")
+    ] = True,
+) -> None:
+    """Time fits on generated graphs as one size grows at a time, and fit exponents."""
+    options.check()
+    from adagcn.bench.scale import AXES, FULL, QUICK, measure_scale
+
+    asked = chosen_names("--axes", axes, AXES)
+    plan = options.changed(FULL if options.full else QUICK, memory=memory)
+    with _measuring(common) as run:
+        run.sections = measure_scale(plan, axes=asked, seed=common.seed, tick=run.tick)
+    _show("scale", run, options, common, {})
+
+
+@contextmanager
+def _measuring(common: Common) -> Iterator[_Run]:
+    """Keep to the threads asked for, show progress, and calibrate before and after."""
+    from adagcn.bench.machine import calibrate, noise, threads
+
+    with threads(common.threads), steps_bar("measuring", None) as tick:
+        run = _Run(tick)
+        before = calibrate()
+        yield run
+        run.noise = noise(before, calibrate())
+
+
+def _show(
+    benchmark: str, run: _Run, options: BenchOptions, common: Common, more: dict[str, Any]
+) -> None:
+    """Draw, and print one JSON object or tables."""
+    from adagcn.bench.machine import machine, versions
+    from adagcn.experiments.provenance import code_commit
+
+    if options.figure is not None:
+        from adagcn.report.bench_figure import save_bench_figure
+
+        save_bench_figure(options.figure, run.sections)
+        note(f"written: {options.figure}")
+    assert run.noise is not None  # set on the way out of _measuring
+    _warn(run.noise, run.sections)
+    facts = {
+        "benchmark": benchmark,
+        "full": options.full,
+        "threads": common.threads,
+        "seed": common.seed,
+        **more,
+        "machine": machine(),
+        "versions": {**versions(), "commit": code_commit()},
+        "noise": {**asdict(run.noise), "is_quiet": run.noise.is_quiet},
+    }
+    if common.as_json:
+        print_json({**facts, "sections": [asdict(section) for section in run.sections]})
+        return
+    _print_tables(facts, run.sections, run.noise)
+
+
+def _warn(noise: Noise, sections: Sequence[Section]) -> None:
+    """Say so where the figures should not be quoted."""
+    if not noise.is_quiet:
+        note(
+            f"the machine was busy (drift {noise.drift:.2f}, spread {noise.spread:.0%}): "
+            "do not quote these figures, measure again when it is idle"
+        )
+    for section in sections:
+        if not section.facts.get("plausible", True):
+            note(f"{section.dataset}: an epoch cannot be faster than its own products; it is noise")
+
+
+def _print_tables(facts: dict[str, Any], sections: Sequence[Section], noise: Noise) -> None:
+    console = screen()
+    for section in sections:
+        console.print(f"{section.dataset}: {section.title}", style="bold")
+        for part in section_table(section, width=console.width):
+            console.print(part)
+        console.print()
+    where, versions = facts["machine"], facts["versions"]
+    calm = f"a fixed product took {noise.drift:.2f} times as long after as before"
+    rows = [
+        ("machine", f"{where['processor']}, {where['usable_cores']} cores usable"),
+        ("threads", str(facts["threads"])),
+        ("versions", ", ".join(f"{name} {of}" for name, of in versions.items() if of)),
+        ("noise", f"{calm}; its quartiles are {noise.spread:.0%} apart"),
+    ]
+    console.print(facts_table(rows))

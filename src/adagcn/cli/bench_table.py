@@ -1,0 +1,110 @@
+"""The sections of a benchmark as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.console import RenderableType
+
+from adagcn.cli.output import percent, rows_table
+
+if TYPE_CHECKING:
+    from adagcn.bench.measures import Measure, Section
+
+_UNITS = ((1.0, " s"), (1e-3, " ms"), (1e-6, " µs"))
+
+
+def section_table(section: Section, *, width: int) -> Iterator[RenderableType]:
+    """Yield a section's table, and lines below it for what did not fit into one.
+
+    Parameters
+    ----------
+    section : Section
+        What was measured.
+    width : int
+        Columns of the terminal.
+    """
+    measured = [row for row in section.rows if row.seconds is not None]
+    extra = _EXTRA.get(section.key, {})
+    header = ["", "time (95 %)", section.ratio_name, *extra]
+    cells = [
+        [
+            row.name,
+            _with_interval(row.seconds, *_time_unit(row.seconds)),
+            _with_interval(row.ratio, 1.0, "×"),
+            *(write(row.facts) for write in extra.values()),
+        ]
+        for row in measured
+    ]
+    yield rows_table(header, cells, width=width)
+    for row in section.rows:
+        if row.seconds is None:
+            yield f"{row.name}: {row.facts['note']}"
+    yield from _exponent_lines(section)
+
+
+def _time_unit(measure: Measure | None) -> tuple[float, str]:
+    """Return the unit that suits a time, in seconds and as a word."""
+    seconds = 0.0 if measure is None else abs(measure.median)
+    return next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
+
+
+def _with_interval(measure: Measure | None, size: float, unit: str) -> str:
+    """Return a measure in a unit, with its interval."""
+    if measure is None:
+        return ""
+    text = f"{_three(measure.median / size)}{unit}"
+    if measure.low is None or measure.high is None:
+        return text
+    return f"{text} ({_three(measure.low / size)}–{_three(measure.high / size)})"
+
+
+def _three(value: float) -> str:
+    """Return a number with three digits that count.
+
+    >>> _three(0.123), _three(12.3456), _three(1234.5)
+    ('0.12', '12.3', '1234')
+    """
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def _slope(facts: dict[str, Any]) -> str:
+    line = facts["slope"]
+    text = f"{1e3 * line['slope']:+.3f} ms"
+    if line["low"] is None:
+        return text
+    return f"{text} ({1e3 * line['low']:+.3f} to {1e3 * line['high']:+.3f})"
+
+
+def _megabytes(facts: dict[str, Any]) -> str:
+    peak = facts["peak_bytes"]
+    return "" if peak is None else f"{peak / 2**20:,.0f} MB"
+
+
+def _over_data(facts: dict[str, Any]) -> str:
+    share = facts["peak_over_data"]
+    return "" if share is None else f"{_three(share)}×"
+
+
+# More columns of a section, by what they are called.
+_EXTRA: dict[str, dict[str, Any]] = {
+    "fit": {"accuracy": lambda facts: percent(facts["accuracy"])},
+    "wide": {"GFLOP/s": lambda facts: f"{facts['gflops']:.1f}"},
+    "depth": {"a layer more": _slope},
+    "propagation": {
+        "GB/s": lambda facts: f"{facts['gb_per_second']:.1f}",
+        "of copy": lambda facts: percent(facts["share_of_copy"]["median"]),
+    },
+    "scale": {"peak memory": _megabytes, "of data": _over_data},
+}
+
+
+def _exponent_lines(section: Section) -> Iterator[str]:
+    for what, line in section.facts.get("exponents", {}).items():
+        text = f"{what} grows with exponent {line['slope']:.2f}"
+        if line["low"] is not None:
+            text += f" ({line['low']:.2f} – {line['high']:.2f})"
+        yield f"{text}, R² {line['r_squared']:.2f}"

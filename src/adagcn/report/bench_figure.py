@@ -1,0 +1,139 @@
+"""The results of ``adagcn bench`` as a figure: a panel per section, times on a logarithmic axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adagcn.bench.measures import Measure, Row, Section
+from adagcn.experiments.figures import (
+    COLORS,
+    GRAY,
+    new_figure,
+    save_figure,
+    tidy,
+    write_beside,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+_COLOR_OF = {"adagcn": COLORS[0], "ours": COLORS[2], "product": COLORS[2], "peer": COLORS[1]}
+_ROW = 0.3  # inches
+_FRAME = 1.0  # inches around the rows of a panel
+_CURVE = 2.6  # inches of a panel with lines
+
+
+def bench_figure(sections: Sequence[Section]) -> Figure:
+    """Draw every section: lines where a size or the depth grows, dots with intervals elsewhere.
+
+    Parameters
+    ----------
+    sections : sequence of Section
+        What was measured; rows without a time are left out.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; no window is opened and no global state of matplotlib is touched.
+
+    Raises
+    ------
+    ResourceError
+        If matplotlib is not installed.
+    """
+    heights = [_height(section) for section in sections]
+    figure = new_figure(sum(heights))
+    panels = figure.subplots(len(sections), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, section in zip(panels, sections, strict=True):
+        draw = {"depth": _draw_depth, "scale": _draw_growth}.get(section.key, _draw_dots)
+        draw(axes, section)
+        title = f"{section.dataset}: {section.title}"
+        axes.set_title(title, loc="left", fontsize=10, parse_math=False)
+    return figure
+
+
+def save_bench_figure(path: Path, sections: Sequence[Section]) -> None:
+    """Write :func:`bench_figure` as PNG or SVG, whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        The file; an older one is replaced.
+    sections : sequence of Section
+        What was measured.
+    """
+    save_figure(path, bench_figure(sections))
+
+
+def _height(section: Section) -> float:
+    if section.key in ("depth", "scale"):
+        return _CURVE
+    return _FRAME + _ROW * len(_measured(section))
+
+
+def _measured(section: Section) -> list[tuple[Row, Measure]]:
+    return [(row, row.seconds) for row in section.rows if row.seconds is not None]
+
+
+def _draw_dots(axes: Axes, section: Section) -> None:
+    rows = _measured(section)
+    for height, (row, seconds) in enumerate(rows):
+        color = _COLOR_OF.get(row.group, GRAY)
+        _draw_interval(axes, height, seconds, color)
+        axes.plot([1e3 * seconds.median], [height], "o", color=color, markersize=5)
+        if row.ratio is not None:
+            write_beside(axes, height, f"{row.ratio.median:.3g}×", "black")
+    axes.set_yticks(range(len(rows)), [row.name for row, _ in rows], parse_math=False)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xscale("log")
+    _plain_numbers(axes.xaxis)
+    axes.set_xlabel(f"milliseconds; beside: {section.ratio_name}", color=GRAY)
+    tidy(axes, grid="x")
+    axes.tick_params(axis="y", labelcolor="black", pad=8)
+
+
+def _draw_interval(axes: Axes, height: int, seconds: Measure, color: str) -> None:
+    if seconds.low is not None and seconds.high is not None:
+        ends = [1e3 * seconds.low, 1e3 * seconds.high]
+        axes.plot(ends, [height, height], color=color, linewidth=4, alpha=0.35)
+
+
+def _draw_depth(axes: Axes, section: Section) -> None:
+    depths = section.facts["depths"]
+    for row, color in zip(section.rows, COLORS, strict=False):
+        times = [1e3 * point["median"] for point in row.facts["by_depth"]]
+        axes.plot(depths, times, color=color, linewidth=2, marker="o", markersize=3)
+        slope = 1e3 * row.facts["slope"]["slope"]
+        write_beside(axes, times[-1], f"{row.name}  {slope:+.3g} ms a layer", color)
+    axes.set_xlabel("layers", color=GRAY)
+    axes.set_ylabel("milliseconds", color=GRAY)
+    axes.locator_params(axis="x", integer=True)
+    tidy(axes, grid="y")
+
+
+def _draw_growth(axes: Axes, section: Section) -> None:
+    sizes: list[Any] = [row.facts["size"] for row, _ in _measured(section)]
+    times = [1e3 * seconds.median for _, seconds in _measured(section)]
+    axes.plot(sizes, times, color=COLORS[0], linewidth=2, marker="o", markersize=4)
+    exponent = section.facts["exponents"]["time"]["slope"]
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    _plain_numbers(axes.xaxis)
+    _plain_numbers(axes.yaxis)
+    write_beside(axes, times[-1], f"exponent {exponent:.2f}", COLORS[0])
+    axes.set_xlabel(section.dataset, color=GRAY, parse_math=False)
+    axes.set_ylabel("milliseconds", color=GRAY)
+    tidy(axes, grid="y")
+
+
+def _plain_numbers(axis: Axis) -> None:
+    """Write 1, 2, 5, 10, … along a logarithmic axis instead of powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())

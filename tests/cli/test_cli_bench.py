@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+
+from adagcn.bench import scale as scale_bench
+from adagcn.bench import speed_plan
+from adagcn.bench.speed_plan import SpeedPlan
+from adagcn.data import planted_partition
+
+TINY = SpeedPlan(repetitions=2, sample_seconds=0.0, fits=1, depths=(1, 2), wide_units=32)
+
+
+@pytest.fixture
+def graph_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(speed_plan, "QUICK", TINY)
+    path = tmp_path / "tiny.npz"
+    planted_partition(120, 3, 16, seed=0, mean_degree=5).to_npz(path)
+    return path
+
+
+def test_speed_prints_one_object(run_cli, graph_file):
+    outcome = run_cli(
+        "bench", "speed", "--datasets", graph_file, "--parts", "epoch,wide,depth",
+        "--peers", "sklearn_mlp", "--json",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.stderr
+    facts = outcome.facts
+    assert facts["benchmark"] == "speed"
+    assert facts["threads"] == 1
+    assert facts["noise"]["drift"] > 0.0
+    assert facts["versions"]["torch"]
+    assert facts["machine"]["processor"]
+    epoch, wide, depth = facts["sections"]
+    assert [section["key"] for section in facts["sections"]] == ["epoch", "wide", "depth"]
+    assert epoch["rows"][0]["ratio"]["median"] == 1.0
+    assert epoch["rows"][-1]["name"] == "scikit-learn MLP"
+    assert wide["rows"][1]["name"] == "bare products"
+    assert "slope" in depth["rows"][0]["facts"]
+
+
+def test_speed_shows_tables_and_draws(run_cli, graph_file, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = tmp_path / "speed.svg"
+    outcome = run_cli(
+        "bench", "speed", "--datasets", graph_file, "--parts", "epoch,depth",
+        "--peers", "none", "--figure", figure, "--repetitions", 2,
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.stderr
+    for words in ("AdaGCN is faster by", "a layer more", "GCN", "noise", "threads"):
+        assert words in outcome.stdout
+    assert figure.read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_propagation_shows_shares_of_the_copy(run_cli, graph_file):
+    outcome = run_cli("bench", "propagation", "--datasets", graph_file, "--repetitions", 1)
+    assert outcome.code == 0, outcome.stderr
+    assert "of copy" in outcome.stdout
+    assert "reverse" in outcome.stdout
+
+
+def test_scale_fits_exponents(run_cli, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    sizes = scale_bench.Sizes(nodes=400, edges=800, features=8, labeled=20, hidden=4, depth=2)
+    plan = scale_bench.ScalePlan(start=sizes, factors=(1, 2, 4), repetitions=1)
+    monkeypatch.setattr(scale_bench, "QUICK", plan)
+    words = "bench", "scale", "--axes", "hidden", "--no-memory"
+    shown = run_cli(*words, "--figure", tmp_path / "scale.png")
+    assert shown.code == 0, shown.stderr
+    assert "time grows with exponent" in shown.stdout
+    assert (tmp_path / "scale.png").stat().st_size > 1000
+    (section,) = run_cli(*words, "--json").facts["sections"]
+    assert section["rows"][0]["facts"]["peak_bytes"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["speed", "--peers", "pyg_gnc"], "Did you mean 'pyg_gcn'?"),
+        (["speed", "--parts", "epochs"], "Did you mean 'epoch'?"),
+        (["speed", "--figure", "x.pdf"], "AGC-I1210"),
+        (["speed", "--datasets", "coar"], "cora"),
+        (["scale", "--axes", "node"], "Did you mean 'nodes'?"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_at_once(run_cli, words, message):
+    outcome = run_cli("bench", *words)
+    assert outcome.code == 3
+    assert message in outcome.stderr
+    assert outcome.stdout == ""
