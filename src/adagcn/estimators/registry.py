@@ -12,18 +12,33 @@ from adagcn.errors import FormatError, InputError
 from adagcn.estimators.adagcn import AdaGCNClassifier
 from adagcn.estimators.adasgc import AdaSGCClassifier
 from adagcn.estimators.appnp import APPNPClassifier
+from adagcn.estimators.bt_fp import BTFPClassifier
+from adagcn.estimators.correct_and_smooth import CorrectAndSmoothClassifier
+from adagcn.estimators.dagnn import DAGNNClassifier
+from adagcn.estimators.deepgcn import DeepGCNClassifier
+from adagcn.estimators.fastgcn import FastGCNClassifier
+from adagcn.estimators.gat import GATClassifier
 from adagcn.estimators.gcn import (
     EarlyStoppedGCNClassifier,
     GCNClassifier,
     ResidualGCNClassifier,
 )
+from adagcn.estimators.gcnii import GCNIIClassifier
 from adagcn.estimators.graph_model import GraphModelClassifier
+from adagcn.estimators.graphsage import GraphSAGEClassifier
+from adagcn.estimators.graphsaint import GraphSAINTClassifier
 from adagcn.estimators.hop_classifier import HopBoostingClassifier
+from adagcn.estimators.jk import JKClassifier
+from adagcn.estimators.label_propagation import LabelPropagationClassifier
 from adagcn.estimators.logistic import LogisticClassifier
+from adagcn.estimators.mixhop import MixHopClassifier
 from adagcn.estimators.model_file import read_model
+from adagcn.estimators.ngcn import NGCNClassifier
 from adagcn.estimators.perceptron import PerceptronClassifier
 from adagcn.estimators.ppnp import PPNPClassifier
 from adagcn.estimators.presets import PRESETS
+from adagcn.estimators.sgc import SGCClassifier
+from adagcn.estimators.sign import SIGNClassifier
 from adagcn.graph import Graph
 
 NodeClassifier: TypeAlias = HopBoostingClassifier | GraphModelClassifier
@@ -38,6 +53,21 @@ _CLASSES: tuple[type[NodeClassifier], ...] = (
     ResidualGCNClassifier,
     PPNPClassifier,
     APPNPClassifier,
+    BTFPClassifier,
+    CorrectAndSmoothClassifier,
+    FastGCNClassifier,
+    GraphSAGEClassifier,
+    LabelPropagationClassifier,
+    SGCClassifier,
+    SIGNClassifier,
+    GATClassifier,
+    JKClassifier,
+    NGCNClassifier,
+    MixHopClassifier,
+    DAGNNClassifier,
+    GCNIIClassifier,
+    DeepGCNClassifier,
+    GraphSAINTClassifier,
 )
 
 MODELS: MappingProxyType[str, type[NodeClassifier]] = MappingProxyType(
