@@ -120,6 +120,16 @@ def test_a_class_without_training_nodes_is_improbable(problem):
     np.testing.assert_array_equal(np.exp(back.log_proba(problem.inputs, ALL)), proba)
 
 
+def test_two_classes_share_one_row_of_scikit_learn(problem):
+    labels = np.array([0, 1, 0, 1, 0, 1])
+    fit = fitted(with_labels(problem, labels), n_bootstraps=0, C=50.0)
+    features = bt_fp.spread_features(problem.inputs, fit.settings)
+    model = LogisticRegression(C=50.0 / 6, fit_intercept=False, tol=1e-8, max_iter=10_000)
+    model.fit(features[problem.nodes.train_nodes], labels)
+    found = np.exp(fit.log_proba(problem.inputs, ALL))[:, :2]
+    np.testing.assert_allclose(found, model.predict_proba(features), atol=1e-4)
+
+
 def test_one_class_alone_is_refused(problem):
     with pytest.raises(InputError, match="at least two classes"):
         fitted(with_labels(problem, np.zeros(6, dtype=np.int64)))

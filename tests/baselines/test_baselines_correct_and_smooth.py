@@ -76,6 +76,27 @@ def test_an_error_that_hardly_arrives_is_not_blown_up(inputs):
     )
 
 
+def test_errors_are_kept_within_one():
+    """The center of a star has the errors of all its neighbors."""
+    star = np.zeros((10, 10))
+    star[0, 1:] = star[1:, 0] = 1.0
+    matrix = normalized_adjacency(star)
+    base = np.tile([0.1, 0.2, 0.7], (10, 1))
+    known = cs.KnownNodes(np.arange(1, 10), np.tile([1.0, 0.0, 0.0], (9, 1)), np.ones((9, 1)))
+    settings = settings_of(autoscale=True, correction_teleport=0.1, n_steps=3)
+    arcs = matrix.tocoo()
+    index = torch.from_numpy(np.stack([arcs.col, arcs.row]).astype(np.int64))
+    expected = pyg.CorrectAndSmooth(3, 0.9, 1, 0.5).correct(
+        torch.from_numpy(base),
+        torch.zeros(9, dtype=torch.int64),
+        torch.arange(1, 10),
+        index,
+        torch.from_numpy(arcs.data),
+    )
+    found = cs.correct(base, known, matrix, settings)
+    np.testing.assert_allclose(found, expected, atol=1e-10, rtol=0)
+
+
 @pytest.mark.parametrize("autoscale", [True, False])
 def test_a_training_node_of_hardly_any_weight_is_none(inputs, problem, autoscale):
     base = np.random.default_rng(0).dirichlet(np.ones(3), size=23)

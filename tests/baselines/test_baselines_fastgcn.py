@@ -73,13 +73,22 @@ def test_the_mean_of_estimates_is_the_product_and_their_variance_falls_as_one_ov
     assert variances[2] / variances[8] == pytest.approx(4.0, rel=0.1)
 
 
-def test_the_variance_is_that_of_squared_column_norms(inputs):
-    """With q ∝ ‖Â(:,u)‖², Σ var = (‖Â‖² Σ_u ‖H(u)‖² − ‖ÂH‖²) / t; any other q has another one."""
-    values = np.random.default_rng(1).normal(size=(23, 3))
-    found = estimates(inputs.propagator, values, 4, 4_000)
-    norm = inputs.propagator.power(2).sum()
-    expected = (norm * (values**2).sum() - ((inputs.propagator @ values) ** 2).sum()) / 4
+def test_the_variance_is_that_of_squared_column_norms():
+    """With q ∝ ‖R(:,u)‖², Σ var = (‖R‖² Σ_u ‖H(u)‖² − ‖RH‖²) / t; any other q has another one."""
+    rng = np.random.default_rng(1)
+    matrix = sparse.csr_array(rng.normal(size=(10, 30)) * np.geomspace(0.5, 3.0, 30))
+    values = rng.normal(size=(30, 3))
+    found = estimates(matrix, values, 4, 4_000)
+    exact = matrix @ values
+    expected = (matrix.power(2).sum() * (values**2).sum() - (exact**2).sum()) / 4
     assert found.var(axis=0).sum() == pytest.approx(expected, rel=0.05)
+
+
+def test_the_chances_are_by_squared_columns_of_the_propagator(inputs):
+    smoothed = made(n_layers=3).training_view(inputs, ALL).smoothed
+    expected = (inputs.propagator.toarray() ** 2).sum(axis=0)
+    for sizes in smoothed.column_sizes:
+        np.testing.assert_allclose(sizes, expected)
 
 
 def test_only_columns_that_the_rows_use_are_drawn(inputs):

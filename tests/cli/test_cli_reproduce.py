@@ -98,10 +98,13 @@ def test_the_shipped_tables_are_planned(run_cli, dataset_dir, tmp_path, monkeypa
     monkeypatch.setenv("ADAGCN_DATA", str(dataset_dir))
     words = ["--no-training", "--json", "--ledger", tmp_path / "x", "--datasets", "cora_ml"]
     rows = run_cli("reproduce", "table2", *words).facts["rows"]
-    assert [(row["preset"], row["planned"]) for row in rows] == [
-        ("tuned", 100), ("boosted", 100), ("unweighted", 100), ("released", 20), ("paper", 20),
+    planned = [(row["model"], row["preset"], row["planned"]) for row in rows]
+    assert planned[:5] == [
+        ("adagcn", "tuned", 100), ("adagcn", "boosted", 100), ("adagcn", "unweighted", 100),
+        ("adagcn", "released", 20), ("adagcn", "paper", 20),
     ]  # fmt: skip
-    rows = run_cli("reproduce", "table3", *words).facts["rows"]
+    assert {count for *_, count in planned[5:]} == {20}
+    rows = run_cli("reproduce", "table3", *words, "--models", "adagcn").facts["rows"]
     assert [(row["train_per_class"], row["planned"]) for row in rows] == [(8, 100), (16, 100)]
 
 

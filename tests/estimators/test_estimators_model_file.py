@@ -103,7 +103,7 @@ def test_the_digest_covers_resolved_parameters_but_not_where_the_model_came_from
 
     # Without stopping nodes the patience changes nothing that is learnt.
     assert digest(patience=5) != digest(patience=6)
-    assert digest(patience=30) == digest()  # the preset's value, given explicitly
+    assert digest(patience=15) == digest()  # the preset's value, given explicitly
     assert digest(device="cpu") == digest()
 
 

@@ -136,8 +136,8 @@ def canonical_json(value: Any) -> str:
 
 
 def resolved_params(model: NodeClassifier) -> dict[str, Param]:
-    """Return every hyper-parameter of a model as ``fit`` will use it."""
-    settings = model.resolved_settings().model_dump(exclude_unset=True)
+    """Return every hyper-parameter of a model as ``fit`` will use it, but those it finds itself."""
+    settings = model.resolved_settings().model_dump(exclude_unset=True, exclude_none=True)
     beside = {  # such as class weights, which no preset sets
         name: value
         for name, value in model.get_params(deep=False).items()
