@@ -22,7 +22,7 @@ SOME = np.array([7, 22, 4, 15])
 
 
 def made(**settings):
-    rates = {"dropout": 0.0, "attention_dropout": 0.0}
+    rates = {"dropout": 0.0, "attention_dropout": 0.0, "value_dropout": 0.0}
     values = gat.GATSettings(**{**rates, "n_heads": 4, "hidden_units": 5, **settings})
     network = gat.GAT(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
     for bias in (network.hidden_bias, network.output_bias):  # they start from zero
@@ -101,7 +101,7 @@ def test_shares_sum_to_one_however_large_the_scores(arcs):
 
 
 def test_features_values_and_attention_are_dropped(inputs):
-    for rate in ("dropout", "attention_dropout"):
+    for rate in ("dropout", "attention_dropout", "value_dropout"):
         network = made(**{rate: 0.5})
         view = network.view(inputs, ALL)
         with torch.no_grad():
@@ -136,3 +136,5 @@ def test_presets_are_those_of_their_studies():
     }
     assert resolve(gat.SYSTEM, "authors", "pubmed", {}).output_heads == 8
     assert resolve(gat.SYSTEM, "paper", "pubmed", {}).output_heads == 1
+    rates = {p: resolve(gat.SYSTEM, p, None, {}).value_dropout for p in gat.SYSTEM.recipes}
+    assert rates == {"paper": 0.0, "authors": 0.6}

@@ -19,7 +19,7 @@ WIDTHS = [("4/4/4", "1/1/1"), ("5/3/2", "0/1/2"), ("0/4", "1/0/1/1"), ("6", "2")
 
 
 def made(hidden_widths="5/3/2", output_slices="0/1/2", **settings):
-    rates = {"dropout": 0.0, "input_dropout": 0.0}
+    rates = {"dropout": 0.0, "input_dropout": 0.0, "graph_norm": False}
     values = mixhop.MixHopSettings(
         hidden_widths=hidden_widths, output_slices=output_slices, **{**rates, **settings}
     )
@@ -35,12 +35,20 @@ def layer(inputs, values, weight, widths):
     return torch.cat(found, dim=1)
 
 
+def batch_norm(values, shift):
+    return torch.nn.functional.batch_norm(values, None, None, None, shift, training=True, eps=1e-3)
+
+
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])
 @pytest.mark.parametrize(("hidden", "slices"), WIDTHS)
-def test_mixhop_equals_mixhopconv(inputs, hidden, slices, nodes):
-    network = made(hidden, slices)
-    values = layer(inputs, dense(inputs), network.hidden, network.hidden_widths).relu()
-    found = layer(inputs, values, network.output, network.output_widths)
+@pytest.mark.parametrize("graph_norm", [False, True])
+def test_mixhop_equals_mixhopconv(inputs, hidden, slices, nodes, graph_norm):
+    network = made(hidden, slices, graph_norm=graph_norm)
+    values = layer(inputs, dense(inputs), network.hidden, network.hidden_widths)
+    if graph_norm:
+        torch.nn.init.normal_(network.norm.shift, generator=torch.Generator().manual_seed(3))
+        values = batch_norm(values, network.norm.shift)
+    found = layer(inputs, values.relu(), network.output, network.output_widths)
     shares = network.mixture.softmax(dim=0)
     expected = sum(s * part for s, part in zip(shares, found.split(3, dim=1), strict=True))
     assert_equal_to(network, nodes, network.view(inputs, nodes), expected)
@@ -89,6 +97,7 @@ def test_gradient_descent_decays_the_same_parameters_as_adam():
     assert isinstance(optimizer, SlowingSGD)
     decay = {id(p): g["weight_decay"] for g in optimizer.param_groups for p in g["params"]}
     wanted = {"hidden": 0.75, "output": 0.75, "mixture": 0.5}
+    assert network.norm is None
     assert decay == {id(getattr(network, name)): value for name, value in wanted.items()}
     adam = network.make_optimizer(resolve(mixhop.SYSTEM, "paper", None, {}))
     assert isinstance(adam, torch.optim.Adam)

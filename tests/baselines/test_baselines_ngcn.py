@@ -25,19 +25,28 @@ def made(**settings):
     return network
 
 
+def batch_norm(values, shift):
+    return torch.nn.functional.batch_norm(values, None, None, None, shift, training=True, eps=1e-3)
+
+
 def towers(network, inputs):
     """Return the logits of each tower, of all nodes."""
     found = []
     for number, hidden in enumerate(network.hidden.split(5, dim=1)):
         power = number // network.n_heads
-        values = mixhop_block(inputs, dense(inputs), hidden, power).relu()
-        found.append(mixhop_block(inputs, values, network.output[number], power))
+        values = mixhop_block(inputs, dense(inputs), hidden, power)
+        if network.norm is not None:
+            values = batch_norm(values, network.norm.shift[5 * number : 5 * number + 5])
+        found.append(mixhop_block(inputs, values.relu(), network.output[number], power))
     return found
 
 
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])
-def test_attention_is_a_mixture_of_the_towers(inputs, nodes):
-    network = made()
+@pytest.mark.parametrize("graph_norm", [False, True])
+def test_attention_is_a_mixture_of_the_towers(inputs, nodes, graph_norm):
+    network = made(graph_norm=graph_norm)
+    if graph_norm:
+        torch.nn.init.normal_(network.norm.shift, generator=torch.Generator().manual_seed(3))
     shares = network.combination.softmax(dim=0)
     logits = towers(network, inputs)
     proba = sum(s * t.softmax(dim=1) for s, t in zip(shares, logits, strict=True))
@@ -92,4 +101,5 @@ def test_presets_are_those_of_their_studies():
     network = ngcn.NGCN(authors, 9, 3, torch.Generator(), torch.float32)
     optimizer = network.make_optimizer(authors)
     assert isinstance(optimizer, SlowingSGD)
+    assert (paper.graph_norm, authors.graph_norm) == (False, True)
     assert (authors.joint, authors.max_epochs, authors.patience) == (False, 400, 200)

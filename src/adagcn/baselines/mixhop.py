@@ -15,8 +15,8 @@ in the loss.
 
 Our own products, as in :mod:`adagcn.baselines.gcn`; the tests hold them against PyTorch Geometric's
 ``MixHopConv``. The norm (``graph_norm``) is that of the authors' code: over all nodes, in training
-and in prediction alike. Their gradient descent at a rate of one does not learn without it; Adam
-does, and is then spared the nodes that do not matter. Their ℓ2 norm of the rows of X is left out.
+and in prediction alike. Gradient descent at their rate does not learn without it. Their ℓ2 norm of
+the rows of X is left out.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class MixHopSettings(NetworkSettings):
     input_dropout: Share = 0.5
     dropout: Share = 0.9  # on the hidden layer
     l2: NonNegative = 0.01  # λ of (λ/2)‖·‖² on all W and V
-    graph_norm: bool = False  # normalize the hidden layer over all nodes
+    graph_norm: bool = True  # normalize the hidden layer over all nodes
     optimizer: Optimizer = "adam"
 
 
@@ -165,7 +165,6 @@ SYSTEM = NetworkSystem(
         "paper": Recipe({}, _WIDTHS),
         "authors": Recipe(
             {
-                "graph_norm": True,
                 "optimizer": "slowing_sgd",
                 "learning_rate": 1.0,
                 "max_epochs": 400,

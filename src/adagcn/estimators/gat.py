@@ -26,8 +26,8 @@ class GATClassifier(GraphModelClassifier):
         Heads of the first and of the second layer.
     hidden_units : int
         Width of each head of the first layer.
-    dropout, attention_dropout : float
-        Rates on the input and the values of each layer, and on the weights of neighbors.
+    dropout, attention_dropout, value_dropout : float
+        Rates on the input of each layer, on the weights of neighbors, and on what is weighed.
     """
 
     model_key = "gat"
@@ -43,6 +43,7 @@ class GATClassifier(GraphModelClassifier):
         output_heads: int | None = None,
         dropout: float | None = None,
         attention_dropout: float | None = None,
+        value_dropout: float | None = None,
         first_layer_l2: float | None = None,
         weight_decay: float | None = None,
         learning_rate: float | None = None,
