@@ -81,3 +81,9 @@ def test_dense_blocks_grow_and_residual_ones_do_not():
 def test_nothing_is_kept_beside_the_parameters():
     """What is not a parameter is not put back when training stops."""
     assert not list(made().buffers())
+
+
+def test_l2_is_on_the_first_weights_alone():
+    network = made(first_layer_l2=0.5)
+    expected = 0.25 * network.weights[0].square().sum()
+    torch.testing.assert_close(network.penalty(), expected)

@@ -85,6 +85,10 @@ class DeepGCN(GraphNetwork):
         self.output = glorot(columns[-1], n_classes, generator, dtype)
         self.bias = nn.Parameter(torch.zeros(n_classes, dtype=dtype, device=generator.device))
 
+    def penalized(self) -> list[nn.Parameter]:
+        """Return W^(0); torch lists the parameters outside the list first."""
+        return [self.weights[0]]
+
     def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:
         """Return the nodes within n_layers steps, and the rows of Â between them."""
         return field_of_view(inputs, nodes, len(self.weights), self.output)
