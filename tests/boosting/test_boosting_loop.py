@@ -307,6 +307,29 @@ def layers_with_stop_losses(quality):
         yield BoostedLayer(hop, None, 1.0, 1.0, 0.0, np.zeros(2), np.zeros(2), log_p)
 
 
+@pytest.mark.parametrize(
+    ("share", "coefficients", "first"),
+    [
+        (1.0, [1.0, 1.0, 1.0], 0),
+        (0.5, [1.0], 0),
+        (0.5, [1.0] * 3, 1),
+        (0.5, [1.0] * 24, 12),
+        (0.1, [1.0] * 5, 4),
+        (0.5, [1.0, 0.0, 1.0, 0.0], 2),  # discarded layers are not counted
+    ],
+)
+def test_the_last_layers_vote(share, coefficients, first):
+    rule = Combination(voting_share=share)
+    assert rule.first_voter(coefficients) == first
+    draws = np.random.default_rng(0).normal(size=(len(coefficients), 4, 3))
+    pairs = [(c, log_softmax(draw, axis=1)) for c, draw in zip(coefficients, draws, strict=True)]
+    expected = sum(c * rule.votes(log_proba) for c, log_proba in pairs[first:])
+    *_, last = rule.staged(pairs)
+    for votes in (last, rule.combined(pairs), rule.sum_votes(iter(pairs), coefficients)):
+        np.testing.assert_allclose(votes.total, expected)
+        assert votes.weight == sum(coefficients[first:])
+
+
 def test_auto_depth_keeps_the_best_prefix_after_three_layers_without_gain():
     labels = np.array([0, 1])
     asked = layers_with_stop_losses([1.0, 3.0, -1.0, -1.0, -1.0, 50.0])

@@ -51,12 +51,10 @@ def watch(monkeypatch):
     make, stream = problem.make_propagator, hop_classifier.hop_stream
     fit, as_input = NetworkFitter.__call__, TwoLayerPerceptron.as_input
 
-    def watched_fit(self, hop, train_rows, sample_weight, stop_rows, previous):
-        found.handed.append(
-            (train_rows.shape[0], None if stop_rows is None else stop_rows.shape[0])
-        )
+    def watched_fit(self, hop, rows, sample_weight, stop_rows, previous, adopted):
+        found.handed.append((rows.shape[0], None if stop_rows is None else stop_rows.shape[0]))
         found.training = True
-        fitted = fit(self, hop, train_rows, sample_weight, stop_rows, previous)
+        fitted = fit(self, hop, rows, sample_weight, stop_rows, previous, adopted)
         found.training = False
         return fitted
 
@@ -77,10 +75,9 @@ def watch(monkeypatch):
     return found
 
 
-def fitted(task, *, max_epochs=3, stopping=True):
-    model = AdaGCNClassifier(
-        task.graph, n_layers=N_LAYERS, hidden_units=4, max_epochs=max_epochs, random_state=0
-    )
+def fitted(task, *, max_epochs=3, stopping=True, **settings):
+    settings = {"adopted_nodes": 0, "hidden_units": 4, "max_epochs": max_epochs, **settings}
+    model = AdaGCNClassifier(task.graph, n_layers=N_LAYERS, random_state=0, **settings)
     return model.fit(task.train, task.labels(task.train), **(task.stopping() if stopping else {}))
 
 
@@ -108,10 +105,18 @@ def test_the_learner_sees_no_other_rows(task, watch):
     assert sum(watch.inputs) == N_LAYERS * (len(task.train) + len(task.stop))
 
 
+def test_adopted_rows_come_with_the_labeled_ones_and_are_used_from_their_layer_on(task, watch):
+    fitted(task, adopted_nodes=7, adopted_from=2)
+    n_train, n_stop = len(task.train), len(task.stop)
+    assert watch.gathers == [[n_train + 7, n_stop]] * N_LAYERS
+    assert watch.handed == [(n_train, n_stop)] * 2 + [(n_train + 7, n_stop)] * 2
+
+
 def test_sparse_features_take_the_same_way(task, watch):
     values = np.where(task.graph.features > 2.5, task.graph.features, np.float32(0.0))
     thin = replace(task.graph, features=sparse.csr_array(values))
-    model = AdaGCNClassifier(thin, n_layers=N_LAYERS, hidden_units=4, max_epochs=2, random_state=0)
+    settings = {"adopted_nodes": 0, "hidden_units": 4, "max_epochs": 2}
+    model = AdaGCNClassifier(thin, n_layers=N_LAYERS, random_state=0, **settings)
     model.fit(task.train, task.labels(task.train))
     assert watch.products == [False] * (N_LAYERS - 1)
     assert watch.gathers == [[len(task.train)]] * N_LAYERS

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,11 +32,14 @@ class Combination:
         the logits (the class scores are the logits without their mean).
     ema_teleport : float
         γ of ``"ema"``.
+    voting_share : float
+        Of the d layers that were not discarded, the last ⌈d · share⌉ vote; one is all of them.
     """
 
     combine: Combine = "samme_r"
     vote: Vote = "hard"
     ema_teleport: float = 0.1
+    voting_share: float = 1.0
 
     def coefficient(self, hop: int, alpha: float) -> float:
         """Return c_l for the layer on ``hop`` whose SAMME weight is ``alpha``."""
@@ -51,6 +55,31 @@ class Combination:
             return samme.hard_votes(log_proba)
         return samme_r.class_scores(log_proba)
 
+    def first_voter(self, coefficients: Sequence[float]) -> int:
+        """Return which layer of an ensemble is the first to vote."""
+        kept = np.flatnonzero(coefficients)
+        n_voters = 1 if self.combine == "last" else math.ceil(self.voting_share * len(kept))
+        return int(kept[len(kept) - n_voters])
+
+    def combined(self, layers: Sequence[tuple[float, NDArray[np.float64]]]) -> CombinedVotes:
+        """Return the votes of a whole ensemble, given as for :meth:`staged`."""
+        return self.sum_votes(layers, [coefficient for coefficient, _ in layers])
+
+    def sum_votes(
+        self,
+        layers: Iterable[tuple[float, NDArray[np.float64]]],
+        coefficients: Sequence[float],
+    ) -> CombinedVotes:
+        """Return the votes of layers that come one by one, with their coefficients known before."""
+        total: NDArray[np.float64] | float = 0.0
+        weight = 0.0
+        first = self.first_voter(coefficients)
+        for i, (coefficient, log_proba) in enumerate(layers):
+            if i >= first:
+                total = total + coefficient * self.votes(log_proba)
+                weight += coefficient
+        return CombinedVotes(np.asarray(total), weight)
+
     def staged(
         self, layers: Iterable[tuple[float, NDArray[np.float64]]]
     ) -> Iterator[CombinedVotes]:
@@ -61,14 +90,10 @@ class Combination:
         layers : iterable of (coefficient, log_proba)
             In the order of the hops.
         """
-        total: NDArray[np.float64] | float = 0.0
-        weight = 0.0
-        for coefficient, log_proba in layers:
-            if self.combine == "last":
-                total, weight = 0.0, 0.0
-            total = total + coefficient * self.votes(log_proba)
-            weight += coefficient
-            yield CombinedVotes(np.asarray(total), weight)
+        heard: list[tuple[float, NDArray[np.float64]]] = []
+        for layer in layers:
+            heard.append(layer)
+            yield self.combined(heard)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adagcn.boosting import node_weights, samme, samme_r
+from adagcn.boosting.adoption import NONE_ADOPTED, Adopter, Adoption
 from adagcn.boosting.combination import Combination
 from adagcn.errors import LayerWarning, NumericalError
 from adagcn.graph import Features
@@ -30,12 +31,17 @@ class FitHop(Protocol):
     def __call__(
         self,
         hop: int,
-        train_rows: Features,
+        rows: Features,
         sample_weight: NDArray[np.float64],
         stop_rows: Features | None,
         previous: Any | None,
+        adopted: NDArray[np.float64] | None,
     ) -> FittedLearner:
-        """Return the learner fitted with ``sample_weight`` on ``train_rows``."""
+        """Return the learner fitted with ``sample_weight`` on the labeled rows.
+
+        Behind the labeled rows stand those of adopted nodes where ``adopted``, of shape
+        (n_adopted, n_classes), says what each class of theirs weighs in the loss.
+        """
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,7 @@ def boost_hops(
     nodes: LabeledNodes,
     rule: BoostingRule,
     *,
+    adoption: Adoption = NONE_ADOPTED,
     earlier: Sequence[BoostedLayer] = (),
 ) -> Iterator[BoostedLayer]:
     """Yield boosted layers, one per hop, for as long as the caller asks (Algorithm 1, lines 2–9).
@@ -144,6 +151,8 @@ def boost_hops(
         Whose rows are gathered from each hop.
     rule : BoostingRule
         Weighing and re-weighting.
+    adoption : Adoption
+        Unlabeled nodes to learn from as well.
     earlier : sequence of BoostedLayer
         Layers of a shallower fit; the loop goes on behind them.
 
@@ -155,18 +164,31 @@ def boost_hops(
     start = node_weights.log_weights(nodes.sample_weight)
     log_weight = earlier[-1].next_log_weight if earlier else start
     learner = earlier[-1].learner if earlier else None
+    adopter = Adopter(adoption, rule.combination)
+    fit_nodes = np.concatenate([nodes.train_nodes, adoption.nodes])
+    n_train = len(nodes.train_nodes)
     input_size = None
     for hop, hop_features in enumerate(hops):
         input_size = input_size or size(hop_features)
         if hop < len(earlier):
+            made = earlier[hop]
+            rows = scale_hop(hop_features[adoption.nodes], made.factor, rule.hop_scale)
+            adopter.hear(made.coefficient, made.learner.log_proba(rows))
             continue
         factor = hop_factor(hop_features, input_size, rule.hop_scale)
-        train_rows = scale_hop(hop_features[nodes.train_nodes], factor, rule.hop_scale)
+        rows = scale_hop(hop_features[fit_nodes], factor, rule.hop_scale)
         stop_rows = None
         if nodes.stop_nodes is not None:
             stop_rows = scale_hop(hop_features[nodes.stop_nodes], factor, rule.hop_scale)
-        learner = fit_hop(hop, train_rows, np.exp(log_weight), stop_rows, learner)
-        outcome = weigh_layer(hop, learner.log_proba(train_rows), nodes.labels, log_weight, rule)
+        targets = adopter.targets()
+        weight = np.exp(log_weight)
+        if targets is not None:
+            weight *= 1.0 - adoption.weight
+        fit_rows = rows[:n_train] if targets is None else rows
+        learner = fit_hop(hop, fit_rows, weight, stop_rows, learner, targets)
+        log_proba = learner.log_proba(rows)
+        outcome = weigh_layer(hop, log_proba[:n_train], nodes.labels, log_weight, rule)
+        adopter.hear(outcome.coefficient, log_proba[n_train:])
         layer = BoostedLayer(
             hop=hop,
             learner=learner,

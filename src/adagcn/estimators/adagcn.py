@@ -53,6 +53,19 @@ class AdaGCNClassifier(HopBoostingClassifier):
         γ of ``combine="ema"``.
     on_perfect : {"stop", "continue"}
         Whether ``combine="samme"`` ends with a layer that makes no training error.
+    voting_share : float
+        Of an ensemble of d layers the last ⌈d · voting_share⌉ vote; the ones before them only
+        prepare the start of the next.
+    adopted_nodes : int
+        Unlabeled nodes, drawn by chance, that layers from ``adopted_from`` on learn from as the
+        ensemble so far sees them; see :mod:`adagcn.boosting.adoption`. Without a graph there are
+        none to draw.
+    adopted_from : int
+        The first layer that learns from them.
+    adopted_weight : float
+        Their share of the training loss.
+    adopted_sharpness : float
+        Exponent on the ensemble's probabilities as targets: above 1 they are surer.
     first_layer_l2, weight_decay : float
         λ of (λ/2)‖W0‖², and Adam's decay on all parameters.
     dropout, hidden_dropout : float
@@ -140,6 +153,11 @@ class AdaGCNClassifier(HopBoostingClassifier):
         vote: str | None = None,
         ema_teleport: float | None = None,
         on_perfect: str | None = None,
+        voting_share: float | None = None,
+        adopted_nodes: int | None = None,
+        adopted_from: int | None = None,
+        adopted_weight: float | None = None,
+        adopted_sharpness: float | None = None,
         first_layer_l2: float | None = None,
         weight_decay: float | None = None,
         dropout: float | None = None,
@@ -177,6 +195,11 @@ class AdaGCNClassifier(HopBoostingClassifier):
         self.vote = vote
         self.ema_teleport = ema_teleport
         self.on_perfect = on_perfect
+        self.voting_share = voting_share
+        self.adopted_nodes = adopted_nodes
+        self.adopted_from = adopted_from
+        self.adopted_weight = adopted_weight
+        self.adopted_sharpness = adopted_sharpness
         self.first_layer_l2 = first_layer_l2
         self.weight_decay = weight_decay
         self.dropout = dropout

@@ -37,6 +37,11 @@ class AdaSGCClassifier(HopBoostingClassifier):
         vote: str | None = None,
         ema_teleport: float | None = None,
         on_perfect: str | None = None,
+        voting_share: float | None = None,
+        adopted_nodes: int | None = None,
+        adopted_from: int | None = None,
+        adopted_weight: float | None = None,
+        adopted_sharpness: float | None = None,
         first_layer_l2: float | None = None,
         weight_decay: float | None = None,
         dropout: float | None = None,
@@ -68,6 +73,11 @@ class AdaSGCClassifier(HopBoostingClassifier):
         self.vote = vote
         self.ema_teleport = ema_teleport
         self.on_perfect = on_perfect
+        self.voting_share = voting_share
+        self.adopted_nodes = adopted_nodes
+        self.adopted_from = adopted_from
+        self.adopted_weight = adopted_weight
+        self.adopted_sharpness = adopted_sharpness
         self.first_layer_l2 = first_layer_l2
         self.weight_decay = weight_decay
         self.dropout = dropout

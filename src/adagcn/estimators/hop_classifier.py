@@ -121,7 +121,10 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         hops = hop_stream(problem.propagator, problem.features, teleport=settings.teleport)
         fit_hop = self._fit_hop(problem, settings, seed)
         rule = boosting_rule(settings)
-        new = _logged(boost_hops(hops, fit_hop, problem.nodes, rule, earlier=earlier))
+        boosted = boost_hops(
+            hops, fit_hop, problem.nodes, rule, adoption=problem.adoption, earlier=earlier
+        )
+        new = _logged(boosted)
         if settings.n_layers != "auto":
             return [*earlier, *islice(new, settings.n_layers - len(earlier))]
         if problem.stop_labels is None:
@@ -291,17 +294,16 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         return (float(accuracy_score(y, labels)) for labels in self.staged_predict(X, graph=graph))
 
     def _combined(self, X: ArrayLike, graph: Graph | None) -> CombinedVotes:
-        votes = None
-        for votes in self._staged(X, graph):  # noqa: B007
-            pass
-        assert votes is not None  # a fitted model has at least one layer
-        return votes
+        check_is_fitted(self, "layers_")
+        settings = fitted_settings(self.params_)
+        layers = self._layer_log_proba(problems.rows_to_score(self, X, graph), settings)
+        return boosting_rule(settings).combination.sum_votes(layers, self.layer_weights_.tolist())
 
     def _staged(self, X: ArrayLike, graph: Graph | None) -> Iterator[CombinedVotes]:
         check_is_fitted(self, "layers_")
-        rows = problems.rows_to_score(self, X, graph)
         settings = fitted_settings(self.params_)
-        return boosting_rule(settings).combination.staged(self._layer_log_proba(rows, settings))
+        layers = self._layer_log_proba(problems.rows_to_score(self, X, graph), settings)
+        return boosting_rule(settings).combination.staged(layers)
 
     def _layer_log_proba(
         self, rows: Rows, settings: Settings
@@ -346,7 +348,9 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
 def boosting_rule(settings: Settings) -> BoostingRule:
     """Return the part of the settings that the boosting loop needs."""
     return BoostingRule(
-        combination=Combination(settings.combine, settings.vote, settings.ema_teleport),
+        combination=Combination(
+            settings.combine, settings.vote, settings.ema_teleport, settings.voting_share
+        ),
         update=settings.weight_update,
         reweight_rate=settings.reweight_rate,
         on_perfect=settings.on_perfect,
@@ -381,5 +385,5 @@ def _stop_accuracy(
     if problem.stop_labels is None or any(layer.stop_log_proba is None for layer in layers):
         return None
     pairs = [(layer.coefficient, np.asarray(layer.stop_log_proba)) for layer in layers]
-    *_, last = combination.staged(pairs)
-    return float((last.total.argmax(axis=1) == problem.stop_labels).mean())
+    votes = combination.combined(pairs)
+    return float((votes.total.argmax(axis=1) == problem.stop_labels).mean())

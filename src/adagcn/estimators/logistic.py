@@ -93,12 +93,13 @@ class _LogisticFitter:
     def __call__(
         self,
         hop: int,
-        train_rows: Features,
+        rows: Features,
         sample_weight: NDArray[np.float64],
         stop_rows: Features | None,
         previous: Any | None,
+        adopted: NDArray[np.float64] | None = None,  # none on hop 0
     ) -> FittedNetwork:
-        fits = (self._fitted(train_rows, sample_weight, strength) for strength in self.strengths)
+        fits = (self._fitted(rows, sample_weight, strength) for strength in self.strengths)
         if stop_rows is None:
             return next(fits)
         return min(fits, key=lambda fit: self._stop_loss(fit, stop_rows))

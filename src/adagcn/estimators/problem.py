@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from adagcn.boosting.adoption import NONE_ADOPTED, Adoption, draw_nodes
 from adagcn.boosting.hop_boosting import LabeledNodes
 from adagcn.errors import InputError
 from adagcn.estimators.graph_problem import (
@@ -54,7 +55,8 @@ class FitProblem:
     stop_labels: NDArray[np.int64] | None
     classes: NDArray[Any]
     feature_norm: str
-    columns: NDArray[np.int64] | None = None
+    columns: NDArray[np.int64] | None
+    adoption: Adoption
 
 
 def make_problem(  # noqa: PLR0913
@@ -84,7 +86,14 @@ def make_problem(  # noqa: PLR0913
     fraction = settings.validation_fraction
     found = checked_labels(train, stop, given, validation_fraction=fraction, seed=seed)
     return FitProblem(
-        features, propagator, found.nodes, found.stop_labels, found.classes, norm, columns
+        features=features,
+        propagator=propagator,
+        nodes=found.nodes,
+        stop_labels=found.stop_labels,
+        classes=found.classes,
+        feature_norm=norm,
+        columns=columns,
+        adoption=_adoption(estimator.graph, settings, found.nodes, seed),
     )
 
 
@@ -179,6 +188,21 @@ def _matrix_norm(settings: Settings) -> str:
             fix="put sklearn.preprocessing.Normalizer('l1') in front of the model",
         )
     return "none"
+
+
+def _adoption(graph: Graph | None, settings: Settings, nodes: LabeledNodes, seed: int) -> Adoption:
+    """Return the unlabeled nodes to learn from; a feature matrix has no rows without a label."""
+    if graph is None or settings.adopted_nodes == 0:
+        return NONE_ADOPTED
+    parts = (
+        [nodes.train_nodes] if nodes.stop_nodes is None else [nodes.train_nodes, nodes.stop_nodes]
+    )
+    return Adoption(
+        draw_nodes(graph.n_nodes, np.concatenate(parts), settings.adopted_nodes, seed),
+        settings.adopted_from,
+        settings.adopted_weight,
+        settings.adopted_sharpness,
+    )
 
 
 def _propagator(graph: Graph, settings: Settings, features: Features) -> sparse.csr_array:

@@ -69,6 +69,13 @@ class Settings(BaseModel):
     vote: Vote = "hard"  # of combine="samme"
     ema_teleport: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.1  # γ of combine="ema"
     on_perfect: Literal["stop", "continue"] = "stop"  # of combine="samme"
+    voting_share: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0  # of the layers, the last ones
+
+    # Unlabeled nodes to learn from
+    adopted_nodes: Annotated[int, Field(ge=0)] = 0  # how many, drawn by chance
+    adopted_from: Count = 8  # the first layer that does
+    adopted_weight: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7  # their share of the loss
+    adopted_sharpness: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 2.0  # β
 
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(Settings().model_dump())

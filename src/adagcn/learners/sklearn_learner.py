@@ -69,15 +69,23 @@ class SklearnFitter:
     def __call__(
         self,
         hop: int,
-        train_rows: Features,
+        rows: Features,
         sample_weight: NDArray[np.float64],
         stop_rows: Features | None,
         previous: FittedSklearn | None,
+        adopted: NDArray[np.float64] | None = None,
     ) -> FittedSklearn:
-        """Return a clone fitted on this hop with weights that average to one."""
+        """Return a clone fitted on this hop with weights that average to one.
+
+        A classifier takes one class per row: an adopted row has its likeliest one.
+        """
         classifier = clone(self.classifier)
         if "random_state" in classifier.get_params(deep=False):
             stream = np.random.SeedSequence(self.seed, spawn_key=(0, hop))
             classifier.set_params(random_state=int(stream.generate_state(1)[0] >> 1))
-        classifier.fit(train_rows, self.labels, sample_weight=sample_weight * len(self.labels))
+        labels = self.labels
+        if adopted is not None:
+            labels = np.concatenate([labels, adopted.argmax(axis=1)])
+            sample_weight = np.concatenate([sample_weight, adopted.sum(axis=1)])
+        classifier.fit(rows, labels, sample_weight=sample_weight * len(labels))
         return FittedSklearn(classifier, self.n_classes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,22 +102,25 @@ class NetworkFitter:
     def __call__(
         self,
         hop: int,
-        train_rows: Features,
+        rows: Features,
         sample_weight: NDArray[np.float64],
         stop_rows: Features | None,
         previous: FittedNetwork | None,
+        adopted: NDArray[np.float64] | None = None,
     ) -> FittedNetwork:
-        """Return the network fitted on this hop."""
+        """Return the network fitted on this hop, as the boosting loop asks for it."""
         if previous is None or not self.carry_parameters:
-            learner = self.make_learner(self._generator("start", hop), train_rows.shape[1])
+            learner = self.make_learner(self._generator("start", hop), rows.shape[1])
         else:
             learner = copy.deepcopy(previous.learner)
-        rows = self._labeled(learner, train_rows, self.labels)
-        stop = None if stop_rows is None else self._stop_rows(learner, stop_rows)
+        labeled = self._labeled(learner, rows, self.labels)
+        if adopted is not None:
+            labeled = replace(labeled, adopted=torch.from_numpy(adopted).to(self.device))
         weight = torch.from_numpy(sample_weight).to(self.device)
+        stop = None if stop_rows is None else self._stop_rows(learner, stop_rows)
         members = learner.members()
         fits = [
-            self._train(hop, i, member, rows, weight, stop_rows=stop, previous=previous)
+            self._train(hop, i, member, labeled, weight, stop_rows=stop, previous=previous)
             for i, member in enumerate(members)
         ]
         learner.take(members)

@@ -73,10 +73,21 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class LabeledRows:
-    """Inputs with their classes, as tensors on the learner's device."""
+    """Inputs with their classes, as tensors on the learner's device.
+
+    Parameters
+    ----------
+    inputs : any
+        As the learner takes them: labeled rows, and behind them the adopted ones.
+    labels : Tensor of shape (n_labeled,)
+        Classes of the labeled rows.
+    adopted : Tensor of shape (n_adopted, n_classes), optional
+        Weighted target probabilities of the adopted rows.
+    """
 
     inputs: Any
     labels: Tensor
+    adopted: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +112,8 @@ def train(  # noqa: PLR0913
 ) -> TrainingRecord:
     """Minimize Σ_i w_i (−log p_i,y_i) + (λ/2)‖W0‖² by Adam, one step per epoch over all rows.
 
+    Adopted rows add Σ_jk t_jk (−log p_jk) with their weighted targets t.
+
     Afterwards the learner holds the parameters of the best epoch on the stopping rows, or of the
     last epoch where there are none.
 
@@ -111,7 +124,7 @@ def train(  # noqa: PLR0913
     rows : LabeledRows
         Training rows.
     sample_weight : Tensor of shape (n_train,)
-        Weight of each training row, in the same order, summing to one.
+        Weight of each labeled row, in the same order; with those of adopted rows they sum to one.
     settings : TrainingSettings
         How.
     optimizer : torch.optim.Optimizer
@@ -127,14 +140,14 @@ def train(  # noqa: PLR0913
         What happened.
     """
     # The loss picks −log p of the label by a product with a constant matrix of weights.
-    target = _weight_of_label(rows.labels, sample_weight, learner(rows.inputs))
+    target = _target(rows, sample_weight, learner(rows.inputs))
     epoch = 0
     for epoch in range(1, settings.max_epochs + 1):
         if not settings.align_weights:
             order = torch.randperm(
                 len(sample_weight), generator=generator, device=sample_weight.device
             )
-            target = _weight_of_label(rows.labels, sample_weight[order], target)
+            target = _target(rows, sample_weight[order], target)
         loss = -(log_softmax(learner(rows.inputs, generator), dim=-1) * target).sum()
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -169,10 +182,14 @@ def make_optimizer(learner: Learner, settings: TrainingSettings) -> torch.optim.
     return torch.optim.Adam(groups, lr=settings.learning_rate, fused=True)
 
 
-def _weight_of_label(labels: Tensor, sample_weight: Tensor, like: Tensor) -> Tensor:
-    """Return a matrix of shape (n_train, n_classes) with w_i in the column of y_i."""
+def _target(rows: LabeledRows, sample_weight: Tensor, like: Tensor) -> Tensor:
+    """Return a matrix with w_i in the column of y_i, and the adopted rows' targets below."""
     target = torch.zeros_like(like, requires_grad=False)
-    return target.scatter_(1, labels[:, None], sample_weight[:, None].to(target.dtype))
+    n_labeled = len(rows.labels)
+    target[:n_labeled].scatter_(1, rows.labels[:, None], sample_weight[:, None].to(target.dtype))
+    if rows.adopted is not None:
+        target[n_labeled:] = rows.adopted
+    return target
 
 
 def _module(learner: Learner) -> nn.Module:

@@ -1,0 +1,137 @@
+"""Unlabeled nodes as the ensemble sees them: who is drawn, what is aimed at, how it weighs."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax
+from sklearn.linear_model import LogisticRegression
+
+from adagcn.boosting.adoption import NONE_ADOPTED, Adopter, Adoption, draw_nodes
+from adagcn.boosting.combination import Combination
+from adagcn.boosting.hop_boosting import BoostingRule, LabeledNodes, boost_hops
+from adagcn.learners.sklearn_learner import SklearnFitter
+
+LABELS = np.array([0, 1, 2, 0])
+
+
+def log_probas(n: int, seed: int = 0) -> list[np.ndarray]:
+    return [
+        log_softmax(row, axis=1) for row in np.random.default_rng(seed).normal(size=(n, 5, 3)) * 2.0
+    ]
+
+
+def adoption(**changes) -> Adoption:
+    values = {"nodes": np.arange(5), "from_hop": 2, "weight": 0.6, "sharpness": 2.0}
+    return Adoption(**{**values, **changes})
+
+
+def test_only_nodes_without_a_label_are_drawn_each_once():
+    drawn = draw_nodes(50, np.arange(10, 30), 12, seed=1)
+    assert len(np.unique(drawn)) == 12
+    assert not np.isin(drawn, np.arange(10, 30)).any()
+    assert (np.diff(drawn) > 0).all()
+    np.testing.assert_array_equal(drawn, draw_nodes(50, np.arange(10, 30), 12, seed=1))
+    assert not np.array_equal(drawn, draw_nodes(50, np.arange(10, 30), 12, seed=2))
+
+
+def test_where_there_are_too_few_all_are_taken():
+    np.testing.assert_array_equal(draw_nodes(6, np.array([1, 4]), 100, seed=0), [0, 2, 3, 5])
+    assert len(draw_nodes(3, np.arange(3), 100, seed=0)) == 0
+
+
+def test_targets_are_the_sharpened_probabilities_of_the_ensemble():
+    adopter = Adopter(adoption(), Combination())
+    first, second = log_probas(2)
+    adopter.hear(1.0, first)
+    assert adopter.targets() is None  # too early
+    adopter.hear(1.0, second)
+    sharpened = np.exp((first + second) / 2.0) ** 2.0  # SAMME.R's mean votes, then the exponent
+    expected = 0.6 / 5 * sharpened / sharpened.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(adopter.targets(), expected, rtol=1e-12)
+
+
+def test_targets_come_from_the_layers_that_vote():
+    adopter = Adopter(adoption(sharpness=1.0), Combination(voting_share=0.5))
+    layers = log_probas(3)
+    for log_proba in layers:
+        adopter.hear(1.0, log_proba)
+    late = np.exp((layers[1] + layers[2]) / 2.0)  # two of three
+    expected = 0.6 / 5 * late / late.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(adopter.targets(), expected, rtol=1e-12)
+
+
+def test_without_adopted_nodes_there_is_nothing_to_aim_at():
+    adopter = Adopter(NONE_ADOPTED, Combination())
+    for log_proba in log_probas(3):
+        adopter.hear(1.0, log_proba[:0])
+    assert adopter.targets() is None
+
+
+class Recorder:
+    """Fits nothing, and remembers what it was given."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, np.ndarray, np.ndarray | None]] = []
+
+    def __call__(self, hop, rows, sample_weight, stop_rows, previous, adopted):
+        self.calls.append((len(rows), sample_weight, adopted))
+        return self
+
+    def log_proba(self, rows):
+        return log_softmax(rows[:, :3], axis=1)
+
+
+@pytest.fixture
+def features() -> np.ndarray:
+    return np.random.default_rng(4).normal(size=(12, 4))
+
+
+def boosted(features, *, earlier=(), n_layers=4, **changes):
+    recorder = Recorder()
+    nodes = LabeledNodes(np.arange(4), LABELS, np.ones(4))
+    adopted = adoption(nodes=np.array([6, 9]), **changes)
+    layers = boost_hops(
+        (features * (hop + 1) for hop in range(n_layers)),
+        recorder,
+        nodes,
+        BoostingRule(reweight_rate=0.0),
+        adoption=adopted,
+        earlier=earlier,
+    )
+    return recorder, list(islice(layers, n_layers - len(earlier)))
+
+
+def test_adopted_rows_stand_behind_the_labeled_ones_from_their_layer_on(features):
+    recorder, _ = boosted(features)
+    assert [n_rows for n_rows, *_ in recorder.calls] == [4, 4, 6, 6]
+    assert [adopted is None for *_, adopted in recorder.calls] == [True, True, False, False]
+
+
+def test_labeled_and_adopted_weights_sum_to_one(features):
+    recorder, _ = boosted(features)
+    for _, weight, adopted in recorder.calls:
+        total = weight.sum() + (0.0 if adopted is None else adopted.sum())
+        assert total == pytest.approx(1.0, abs=1e-12)
+    assert recorder.calls[-1][1].sum() == pytest.approx(0.4, abs=1e-12)
+
+
+def test_a_fit_that_goes_on_has_the_targets_of_one_in_one_go(features):
+    whole, layers = boosted(features)
+    later, _ = boosted(features, earlier=layers[:3])
+    np.testing.assert_array_equal(later.calls[0][2], whole.calls[3][2])
+
+
+def test_a_classifier_learns_the_likeliest_class_with_the_weight_of_its_row():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(7, 3))
+    adopted = np.array([[0.1, 0.05, 0.05], [0.0, 0.1, 0.1], [0.02, 0.02, 0.16]])
+    weight = np.full(4, 0.1)
+    fit = SklearnFitter(LogisticRegression(), LABELS, 3, seed=0)
+    found = fit(2, rows, weight, None, None, adopted)
+    labels = np.concatenate([LABELS, [0, 1, 2]])
+    weights = np.concatenate([weight, adopted.sum(axis=1)]) * 7
+    expected = LogisticRegression().fit(rows, labels, sample_weight=weights)
+    np.testing.assert_array_equal(found.classifier.coef_, expected.coef_)
