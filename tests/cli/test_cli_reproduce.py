@@ -136,3 +136,48 @@ def test_a_faulty_spec_ends_before_any_run(run_cli, tmp_path, spec, monkeypatch)
         outcome = run_cli("reproduce", faulty, "--ledger", tmp_path / "ledger.sqlite")
         assert outcome.code == 3
         assert message in outcome.stderr
+
+
+DEPTHS = """
+title = "Depth on Cora"
+splits = "val"
+n_splits = 2
+columns = [{ label = "Cora", dataset = "cora", train_per_class = 5 }]
+
+[[rows]]
+label = "AdaGCN"
+model = "adagcn"
+settings = { n_layers = 3, max_epochs = 2, hidden_units = 4 }
+
+[[rows]]
+label = "SGC"
+model = "sgc"
+settings = { max_epochs = 2 }
+depths = [1, 3]
+"""
+
+
+@pytest.fixture
+def depths(tmp_path):
+    path = tmp_path / "depths.toml"
+    path.write_text(DEPTHS, "utf-8")
+    return ["reproduce", path, "--ledger", tmp_path / "ledger.sqlite"]
+
+
+def test_a_sweep_over_depth_becomes_rows_and_a_figure(run_cli, depths, tmp_path):
+    pytest.importorskip("matplotlib", reason="the figure needs the extra report")
+    picture = tmp_path / "depth.svg"
+    facts = run_cli(*depths, "--figure", picture, "--json").facts
+    assert [row["label"] for row in facts["rows"]] == ["AdaGCN", "SGC, 1 layer", "SGC, 3 layers"]
+    assert [row["settings"].get("n_layers") for row in facts["rows"]] == [3, 1, 3]
+    first = picture.read_text("utf-8")
+    assert first.startswith("<?xml")
+    assert run_cli(*depths, "--figure", picture).code != 0  # it is there already
+    assert run_cli(*depths, "--figure", picture, "--force").code == 0
+    assert picture.read_text("utf-8") == first
+
+
+def test_an_experiment_without_depths_has_nothing_to_draw(run_cli, command, tmp_path):
+    outcome = run_cli(*command, "--figure", tmp_path / "depth.png")
+    assert outcome.code != 0
+    assert "nothing to draw" in outcome.stderr

@@ -124,3 +124,29 @@ def test_an_unknown_name_or_file(tmp_path):
 
 def test_own_graphs_need_no_place_in_the_catalog():
     assert make_spec(toy.toy_fields(), "toy").columns[0].dataset == "toy"
+
+
+def test_a_row_with_depths_is_a_row_for_each():
+    spec = make_spec(
+        {
+            "title": "t",
+            "splits": "val",
+            "n_splits": 1,
+            "columns": [{"label": "mine", "dataset": "mine"}],
+            "rows": [{"label": "SGC", "model": "sgc", "depths": [1, 4]}],
+        },
+        "mine",
+    )
+    assert [(row.label, row.settings, row.depth.n_layers) for row in spec.rows] == [
+        ("SGC, 1 layer", {"n_layers": 1}, 1),
+        ("SGC, 4 layers", {"n_layers": 4}, 4),
+    ]
+    assert {row.depth.curve for row in spec.rows} == {"SGC"}
+
+
+@pytest.mark.parametrize("depths", ["all", [0], ["deep"], [2, 2]])
+def test_depths_are_different_counts(depths):
+    rows = [{"label": "SGC", "model": "sgc", "depths": depths}]
+    fields = {"columns": [{"label": "mine", "dataset": "mine"}], "rows": rows}
+    with pytest.raises(InputError):
+        make_spec({"title": "t", "splits": "val", "n_splits": 1, **fields}, "mine")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from adagcn.cli.output import note, print_json, screen
+from adagcn.cli.output import check_out, note, print_json, screen
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -165,6 +165,15 @@ def chosen_names(option: str, text: str | None, known: Collection[str]) -> list[
     if len(set(names)) < len(names):
         raise InputError("AGC-I949", f"{option} has a name twice", got=text, fix="keep one")
     return names
+
+
+def check_figure(path: Path | None, *, force: bool) -> None:
+    """Refuse, before anything is trained, a figure that could not be written."""
+    check_out(path, force=force, name="--figure")
+    if path is not None and path.suffix not in (".png", ".svg"):
+        raise InputError(
+            "AGC-I902", "--figure must end in .png or .svg", got=str(path), fix="rename it"
+        )
 
 
 @contextmanager

@@ -9,13 +9,14 @@ import typer
 
 from adagcn.cli.campaign_options import (
     CampaignOptions,
+    check_figure,
     chosen_names,
     for_terminal,
     show_outcomes,
 )
 from adagcn.cli.graph_options import GraphOptions, graph_facts
 from adagcn.cli.options import Common, Force, with_option_groups
-from adagcn.cli.output import check_out, note
+from adagcn.cli.output import note
 from adagcn.cli.settings import parse_settings
 from adagcn.errors import InputError
 
@@ -67,7 +68,7 @@ def compare(
     Every model sees the same splits (val:0 … of a named data set, stratified:0 … of your own
     graph) and the same seeds. Finished runs are kept in the ledger and never trained again.
     """
-    _check_figure(figure, force=force)
+    check_figure(figure, force=force)
     from adagcn.estimators.registry import MODELS
     from adagcn.experiments.spec_files import make_spec
 
@@ -148,15 +149,6 @@ def _settings(models: list[str], pairs: list[str]) -> dict[str, dict[str, Any]]:
         }
         for model in models
     }
-
-
-def _check_figure(path: Path | None, *, force: bool) -> None:
-    """Refuse, before anything is trained, a figure that could not be written."""
-    check_out(path, force=force, name="--figure")
-    if path is not None and path.suffix not in (".png", ".svg"):
-        raise InputError(
-            "AGC-I902", "--figure must end in .png or .svg", got=str(path), fix="rename it"
-        )
 
 
 def _draw(path: Path, spec: Spec, found: list[CellOutcome]) -> None:

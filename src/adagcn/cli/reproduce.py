@@ -10,21 +10,24 @@ import typer
 
 from adagcn.cli.campaign_options import (
     CampaignOptions,
+    check_figure,
     chosen_names,
     for_terminal,
     show_outcomes,
 )
-from adagcn.cli.options import Common, DataDir, Offline, with_option_groups
+from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
+from adagcn.cli.output import note
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
+    from adagcn.experiments.outcome import CellOutcome
     from adagcn.experiments.spec import Spec
 
 
 @with_option_groups
 def reproduce(
     experiment: Annotated[
-        str, typer.Argument(metavar="NAME|SPEC.toml", help="table2, table3, or your own spec.")
+        str, typer.Argument(metavar="NAME|SPEC.toml", help="table2, figure3, … or your own spec.")
     ],
     campaign: CampaignOptions,
     common: Common,
@@ -51,10 +54,15 @@ def reproduce(
     style: Annotated[
         Literal["text", "md", "csv", "latex"], typer.Option("--format", help="Form of the table.")
     ] = "text",
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", metavar="FILE", help="Draw accuracy by depth (png or svg)."),
+    ] = None,
+    force: Force = False,
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
-    """Run the experiment behind a table of the paper, or show it from finished runs.
+    """Run the experiment behind a table or figure of the paper, or show it from finished runs.
 
     What the ledger has is not trained again. Every number stands with its interval, its number of
     runs and, where the paper has one, the difference to it.
@@ -63,6 +71,7 @@ def reproduce(
         raise InputError(
             "AGC-I903", "--format does not go with --json", got=style, fix="leave one of them out"
         )
+    check_figure(figure, force=force)
     from adagcn.experiments.campaign import load_graphs
     from adagcn.experiments.spec_files import load_spec
     from adagcn.experiments.tables import render
@@ -73,6 +82,8 @@ def reproduce(
     found = campaign.outcomes(
         spec, graphs, seed=common.seed, threads=common.threads, seeded_by=seeded_by
     )
+    if figure is not None:
+        _draw(figure, spec, found)
     facts = {
         "experiment": experiment,
         "title": spec.title,
@@ -139,3 +150,11 @@ def _capped(spec: Spec, splits: int | None, inits: int | None) -> Spec:
 
 def _size(size: tuple[int, int], splits: int | None, inits: int | None) -> dict[str, Any]:
     return {"n_splits": min(size[0], splits or size[0]), "n_inits": min(size[1], inits or size[1])}
+
+
+def _draw(path: Path, spec: Spec, found: list[CellOutcome]) -> None:
+    from adagcn.experiments.figures import depth_figure
+    from adagcn.experiments.outcome import depth_curves
+
+    depth_figure(path, depth_curves(found), title=spec.title, x_label="layers")
+    note(f"written: {path}")

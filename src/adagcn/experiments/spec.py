@@ -43,6 +43,21 @@ class Column(_Part):
     train_per_class: Count | None = None
 
 
+class Depth(_Part):
+    """A point on a curve over depth.
+
+    Parameters
+    ----------
+    curve : str
+        Name of the curve.
+    n_layers : int
+        Where on it.
+    """
+
+    curve: Name
+    n_layers: Count
+
+
 class Row(_Part):
     """A model with its settings.
 
@@ -60,6 +75,8 @@ class Row(_Part):
         Labels of the columns that the row has; all by default.
     paper : str, optional
         Published row that this one stands beside; by default the one with the same label, if any.
+    depth : Depth, optional
+        Which point of which curve the row is; a row written with ``depths`` becomes one for each.
     """
 
     label: Name
@@ -70,6 +87,7 @@ class Row(_Part):
     n_inits: Count | None = None
     columns: list[Name] | None = None
     paper: Name | None = None
+    depth: Depth | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -112,6 +130,15 @@ class Spec(_Part):
     paper: dict[Name, dict[Name, Published]] = {}
     published_decimals: Annotated[int, Field(ge=0, le=6)] = 2
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_depths(cls, fields: Any) -> Any:
+        """Write a row with ``depths`` out as one row for each of them."""
+        rows = fields.get("rows") if isinstance(fields, dict) else None
+        if not isinstance(rows, list):
+            return fields
+        return {**fields, "rows": [each for row in rows for each in _rows_by_depth(row)]}
+
     def settings_of(self, row: Row) -> dict[str, Param]:
         """Return what a row sets, its own words over the experiment's."""
         return {**self.settings, **row.settings}
@@ -128,6 +155,22 @@ class Spec(_Part):
         """Return the paper's mean and half width for a cell, as shares of one."""
         found = self.paper.get(row.paper or row.label, {}).get(column.label)
         return None if found is None else (found[0] / 100, found[1] / 100)
+
+
+def _rows_by_depth(row: Any) -> list[Any]:
+    """Return one row per depth; what is no list of depths is left for the check of types."""
+    if not isinstance(row, dict) or not isinstance(row.get("depths"), list):
+        return [row]
+    kept = {name: value for name, value in row.items() if name != "depths"}
+    return [
+        {
+            **kept,
+            "label": f"{row.get('label')}, {n_layers} layer{'' if n_layers == 1 else 's'}",
+            "settings": {**row.get("settings", {}), "n_layers": n_layers},
+            "depth": {"curve": row.get("label"), "n_layers": n_layers},
+        }
+        for n_layers in row["depths"]
+    ]
 
 
 def check_spec(spec: Spec, name: str) -> None:
