@@ -40,11 +40,16 @@ class CellOutcome:
     against_first : PairedComparison or None
         Difference to the first row on the same column; None for that row itself, or where no run
         has its pair.
+    against_most_labels : PairedComparison or None
+        That difference less the one on the same data set with the most training nodes per class:
+        whether the lead of one model over another depends on the number of labels. None on that
+        column itself.
     """
 
     cell: PlannedCell
     finished: tuple[tuple[Run, RunResult], ...]
     against_first: PairedComparison | None = None
+    against_most_labels: PairedComparison | None = None
 
     @property
     def summary(self) -> Summary | None:
@@ -76,12 +81,22 @@ def outcomes(cells: Sequence[PlannedCell], results: Mapping[str, RunResult]) -> 
         CellOutcome(cell, tuple((r, results[r.key]) for r in cell.runs if r.key in results))
         for cell in cells
     ]
+    at = {(each.cell.row.label, each.cell.column.label): each for each in found}
     label = cells[0].row.label
-    first = {each.cell.column.label: each for each in found if each.cell.row.label == label}
-    return [
-        replace(each, against_first=_paired(each, first.get(each.cell.column.label)))
-        for each in found
-    ]
+    richest = _most_labels([cell.column for cell in cells])
+
+    def compared(each: CellOutcome) -> CellOutcome:
+        row, column = each.cell.row.label, each.cell.column
+        rich = richest[column.dataset]
+        pair = each, at.get((label, column.label))
+        rich_pair = at.get((row, rich.label)), at.get((label, rich.label))
+        return replace(
+            each,
+            against_first=_paired(*pair),
+            against_most_labels=None if rich == column else _interaction(pair, rich_pair),
+        )
+
+    return [compared(each) for each in found]
 
 
 def json_rows(spec: Spec, found: Sequence[CellOutcome]) -> list[dict[str, Any]]:
@@ -212,7 +227,8 @@ def _json_row(spec: Spec, each: CellOutcome) -> dict[str, Any]:
         "std": None if summary is None else summary.std,
         "paper": published,
         "difference": None if None in (mean, published) else mean - published[0],  # type: ignore
-        "against_first": None if each.against_first is None else asdict(each.against_first),
+        "against_first": _facts(each.against_first),
+        "against_most_labels": _facts(each.against_most_labels),
         "runs": [
             {"split": run.split, "init": run.init, "accuracy": result.accuracy}
             for run, result in each.finished
@@ -228,25 +244,59 @@ def _table_cell(spec: Spec, row: Row, column: Column, each: CellOutcome | None) 
     return Cell.of(each.summary, row.preset, published=published, planned=planned)
 
 
+def _facts(comparison: PairedComparison | None) -> dict[str, Any] | None:
+    return None if comparison is None else asdict(comparison)
+
+
 def _comparisons(spec: Spec, found: Sequence[CellOutcome]) -> list[str]:
     several = len(spec.columns) > 1
-    return [
-        comparison_note(
-            f"{each.cell.column.label}: {each.cell.row.label}" if several else each.cell.row.label,
-            spec.rows[0].label,
-            each.against_first,
-        )
-        for each in found
-        if each.against_first is not None
-    ]
+    richest = _most_labels(spec.columns)
+    notes = []
+    for each in found:
+        column, first = each.cell.column, spec.rows[0].label
+        label = f"{column.label}: {each.cell.row.label}" if several else each.cell.row.label
+        if each.against_first is not None:
+            notes.append(comparison_note(label, first, each.against_first))
+        if each.against_most_labels is not None:
+            other = f"the same on {richest[column.dataset].label}"
+            notes.append(comparison_note(f"{label} − {first}", other, each.against_most_labels))
+    return notes
+
+
+def _most_labels(columns: Sequence[Column]) -> dict[str, Column]:
+    """Return the column of each data set with the most training nodes per class."""
+    richest: dict[str, Column] = {}
+    for column in columns:
+        best = richest.setdefault(column.dataset, column)
+        if (column.train_per_class or 0) > (best.train_per_class or 0):
+            richest[column.dataset] = column
+    return richest
 
 
 def _paired(one: CellOutcome, first: CellOutcome | None) -> PairedComparison | None:
     if first is None or first is one:
         return None
-    shape = tuple(np.maximum(_shape(one.cell.runs), _shape(first.cell.runs)))
-    a, b = (_grid(each.finished, shape) for each in (one, first))
+    a, b = _grids([one, first])
     return None if np.isnan(a - b).all() else compare_paired(a, b)
+
+
+def _interaction(
+    pair: tuple[CellOutcome, CellOutcome | None],
+    rich_pair: tuple[CellOutcome | None, CellOutcome | None],
+) -> PairedComparison | None:
+    """Return the lead of a pair less the lead of another pair, on the same splits."""
+    four = [each for each in (*pair, *rich_pair) if each is not None]
+    if len(four) < 4 or pair[0] is pair[1]:
+        return None
+    one, first, rich_one, rich_first = _grids(four)
+    a, b = one - first, rich_one - rich_first
+    return None if np.isnan(a - b).all() else compare_paired(a, b)
+
+
+def _grids(cells: Sequence[CellOutcome]) -> list[NDArray[np.float64]]:
+    """Return the accuracies of several cells in tables of one shape."""
+    shape = tuple(np.max([_shape(each.cell.runs) for each in cells], axis=0))
+    return [_grid(each.finished, shape) for each in cells]
 
 
 def _shape(runs: Sequence[Run]) -> tuple[int, int]:
