@@ -23,7 +23,7 @@ QUICK = {"n_layers": 3, "max_epochs": 20, "random_state": 0}
 def test_the_whole_estimator_equals_the_oracle(task):
     graph = task.graph.astype(np.float64)
     settings = {"hidden_units": 8, "weight_decay": 1e-3, "first_layer_l2": 5e-3, "teleport": 0.0}
-    clf = AdaGCNClassifier(graph, reweight_rate=1.0, **settings, **QUICK)
+    clf = AdaGCNClassifier(graph, reweight_rate=1.0, voting_share=1.0, **settings, **QUICK)
     clf.fit(task.train, task.labels(task.train))
 
     fitter = NetworkFitter(None, None, None, None, seed=0)

@@ -53,7 +53,7 @@ def checked(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
         name = str(first["loc"][0])
         unknown = first["type"] == "extra_forbidden"
         raise InputError(
-            "AGC-I1001",
+            "AGC-I601",
             f"{name}: {_expected(name, error)}",
             got=plain.get(name),
             fix=_closest(name, kind) if unknown else None,

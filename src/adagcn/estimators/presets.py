@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from adagcn.baselines.settings import checked
 from adagcn.errors import InputError, PresetNotice
-from adagcn.estimators.settings import DEFAULTS, Settings, checked
+from adagcn.estimators.settings import DEFAULTS, Settings
 from adagcn.graph import Graph
 
 # The paper's own row for each of its data sets, where it differs from the defaults of Settings.
@@ -124,9 +125,8 @@ def resolve(preset: str, graph: Graph | None, given: Mapping[str, Any]) -> Setti
             fix=f"did you mean {near[0]!r}?" if near else "'tuned' is the default",
         )
     values = {**DEFAULTS, **_preset_values(preset, graph)}
-    return checked(
-        {name: values[name] if value is None else value for name, value in given.items()}
-    )
+    chosen = {name: values[name] if value is None else value for name, value in given.items()}
+    return checked(Settings, chosen)
 
 
 def _preset_values(preset: str, graph: Graph | None) -> dict[str, Any]:

@@ -192,7 +192,8 @@ def _matrix_norm(settings: Settings) -> str:
 
 def _adoption(graph: Graph | None, settings: Settings, nodes: LabeledNodes, seed: int) -> Adoption:
     """Return the unlabeled nodes to learn from; a feature matrix has no rows without a label."""
-    if graph is None or settings.adopted_nodes == 0:
+    too_shallow = settings.n_layers != "auto" and settings.n_layers <= settings.adopted_from
+    if graph is None or settings.adopted_nodes == 0 or too_shallow:
         return NONE_ADOPTED
     parts = (
         [nodes.train_nodes] if nodes.stop_nodes is None else [nodes.train_nodes, nodes.stop_nodes]

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from adagcn.baselines.settings import Count, NonNegative, Positive, Share, Teleport
 from adagcn.boosting.combination import Combine, Vote
 from adagcn.boosting.samme_r import WeightUpdate
-from adagcn.errors import InputError
 from adagcn.propagation.normalize import Normalization
 from adagcn.propagation.scaling import HopScale
 from adagcn.training.loop import StopPenalty
 from adagcn.training.stopping import StopOn
-
-Count = Annotated[int, Field(ge=1)]
-NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 
 
 class Settings(BaseModel):
@@ -50,7 +44,7 @@ class Settings(BaseModel):
     relu_logits: bool = False  # released code only
 
     # Training of a layer
-    learning_rate: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 0.01  # Adam's
+    learning_rate: Positive = 0.01  # Adam's
     weight_decay: NonNegative = 1e-4
     max_epochs: Count = 500
     patience: Count = 300
@@ -67,7 +61,7 @@ class Settings(BaseModel):
     reweight_rate: NonNegative = 1.0  # on the exponent of the update: 1 is the paper, 0 none
     combine: Combine = "samme_r"
     vote: Vote = "hard"  # of combine="samme"
-    ema_teleport: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.1  # γ of combine="ema"
+    ema_teleport: Teleport = 0.1  # γ of combine="ema"
     on_perfect: Literal["stop", "continue"] = "stop"  # of combine="samme"
     voting_share: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0  # of the layers, the last ones
 
@@ -75,35 +69,7 @@ class Settings(BaseModel):
     adopted_nodes: Annotated[int, Field(ge=0)] = 0  # how many, drawn by chance
     adopted_from: Count = 8  # the first layer that does
     adopted_weight: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7  # their share of the loss
-    adopted_sharpness: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 2.0  # β
+    adopted_sharpness: Positive = 2.0  # β
 
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(Settings().model_dump())
-
-
-def checked(values: dict[str, Any]) -> Settings:
-    """Return the settings, or raise an :class:`InputError` that names the first wrong one."""
-    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
-    try:
-        return Settings(**plain)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
-        raise InputError(
-            "AGC-I601",
-            f"{name}: {_expected(name, error)}",
-            got=plain.get(name),
-            fix=_closest(name) if first["type"] == "extra_forbidden" else None,
-        ) from None
-
-
-def _expected(name: str, error: ValidationError) -> str:
-    """Return all that is allowed for a setting, in words."""
-    messages = [e["msg"] for e in error.errors() if e["loc"][0] == name]
-    wanted = dict.fromkeys(m.removeprefix("Input should be ") for m in messages)
-    return "should be " + ", or ".join(wanted)
-
-
-def _closest(name: str) -> str:
-    near = difflib.get_close_matches(name, Settings.model_fields, n=3, cutoff=0.4)
-    return f"did you mean {' or '.join(near)}?" if near else "see Settings for the names"
