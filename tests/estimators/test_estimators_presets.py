@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adagcn import AdaGCNClassifier, Graph
+from adagcn import AdaGCNClassifier, AdaSGCClassifier, Graph
 from adagcn.errors import LayerWarning, PresetNotice, WeightCollapseWarning
 from adagcn.estimators import PRESETS
 from adagcn.estimators.presets import DEVIATIONS
@@ -145,3 +145,15 @@ def test_the_released_update_is_idle_for_two_classes_and_says_so(task):
     with pytest.warns(LayerWarning, match="never moves the node weights of two classes"):
         clf.fit(task.train, task.labels(task.train) == 0)
     assert np.ptp(clf.sample_weights_) == 0.0
+
+
+@pytest.mark.filterwarnings("ignore:the paper has no settings")
+def test_adasgc_has_its_own_steps_in_the_searched_presets_alone(task):
+    def steps(preset):
+        settings = AdaSGCClassifier(task.graph, preset=preset).resolved_settings()
+        return settings.learning_rate, settings.first_layer_l2
+
+    assert {steps(preset) for preset in ("tuned", "boosted", "unweighted")} == {(0.2, 1e-5)}
+    assert steps("paper") == (0.01, 5e-3)
+    own = AdaSGCClassifier(task.graph, learning_rate=0.5).resolved_settings()
+    assert own.learning_rate == 0.5

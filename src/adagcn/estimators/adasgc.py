@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 
@@ -23,6 +23,8 @@ class AdaSGCClassifier(HopBoostingClassifier):
     """
 
     model_key = "adasgc"
+    # A linear map has no hidden layer to grow: it needs longer steps and larger weights.
+    _tuned: ClassVar[dict[str, Any]] = {"learning_rate": 0.2, "first_layer_l2": 1e-5}
 
     def __init__(  # noqa: PLR0913
         self,

@@ -50,6 +50,9 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
     # Hyper-parameters that a subclass does not leave to the user.
     _fixed: ClassVar[dict[str, Any]] = {}
 
+    # What a subclass sets otherwise in the presets that were searched for.
+    _tuned: ClassVar[dict[str, Any]] = {}
+
     graph: Graph | None
     preset: str
     class_weight: dict[Any, float] | str | None
@@ -108,7 +111,7 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
             for name, value in self.get_params(deep=False).items()
             if name not in self._not_settings
         }
-        return resolve(self.preset, self.graph, {**given, **self._fixed})
+        return resolve(self.preset, self.graph, {**given, **self._fixed}, self._tuned)
 
     def _fit_hop(self, problem: FitProblem, settings: Settings, seed: int) -> FitHop:
         """Return what fits one hop."""

@@ -101,10 +101,17 @@ DEVIATIONS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
 PRESETS: tuple[str, ...] = ("tuned", "boosted", "unweighted", "paper", "released")
 
 
-def resolve(preset: str, graph: Graph | None, given: Mapping[str, Any]) -> Settings:
+def resolve(
+    preset: str,
+    graph: Graph | None,
+    given: Mapping[str, Any],
+    tuned: Mapping[str, Any] = _NOTHING,
+) -> Settings:
     """Return the settings of a preset for a graph, with explicit values on top.
 
     Parameters
@@ -115,6 +122,8 @@ def resolve(preset: str, graph: Graph | None, given: Mapping[str, Any]) -> Setti
         Its name picks the paper's row.
     given : mapping
         Every setting that the model has, with the user's value; ``None`` means the preset's.
+    tuned : mapping
+        What a model sets otherwise in the presets that were searched for.
     """
     if preset not in PRESETS:
         near = difflib.get_close_matches(str(preset), PRESETS, n=1)
@@ -124,7 +133,8 @@ def resolve(preset: str, graph: Graph | None, given: Mapping[str, Any]) -> Setti
             got=preset,
             fix=f"did you mean {near[0]!r}?" if near else "'tuned' is the default",
         )
-    values = {**DEFAULTS, **_preset_values(preset, graph)}
+    own = {} if preset in ("paper", "released") else tuned
+    values = {**DEFAULTS, **_preset_values(preset, graph), **own}
     chosen = {name: values[name] if value is None else value for name, value in given.items()}
     return checked(Settings, chosen)
 
