@@ -243,6 +243,14 @@ def test_a_damaged_model_is_refused(run_cli, tables, model, tmp_path):
     assert outcome.stderr.count("\n") == 1
 
 
+def _wait_for_torch(pid: int) -> None:
+    """Wait until a process has loaded torch, where the system tells; a busy machine may stall."""
+    maps = Path(f"/proc/{pid}/maps")
+    deadline = time.monotonic() + 60
+    while maps.exists() and "libtorch" not in maps.read_text() and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_interrupted_training_leaves_nothing_behind(tables, tmp_path):
     out = tmp_path / "model.adagcn"
@@ -254,6 +262,7 @@ def test_interrupted_training_leaves_nothing_behind(tables, tmp_path):
         text=True,
     )
     try:
+        _wait_for_torch(process.pid)
         time.sleep(4)
         assert process.poll() is None, process.stderr.read()
         process.send_signal(signal.SIGINT)
