@@ -14,8 +14,9 @@ from adagcn.baselines.attention import (
     softmax_by_center,
     weighted_sums,
 )
-from adagcn.baselines.field_of_view import as_step, torch_step
+from adagcn.baselines.field_of_view import as_step
 from adagcn.baselines.system import resolve
+from adagcn.propagation.sparse_tensors import torch_csr
 
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
@@ -85,7 +86,7 @@ def test_sums_by_matrix_equal_sums_arc_by_arc(arcs):
 
 
 def test_arcs_of_a_step_by_torch_are_those_by_scipy(inputs, arcs):
-    other = arcs_of(torch_step(inputs.propagator), 3)
+    other = arcs_of(torch_csr(inputs.propagator), 3)
     for name in ("centers", "neighbors", "pointers", "block_pointers", "block_columns"):
         np.testing.assert_array_equal(getattr(other, name), getattr(arcs, name))
     assert (other.n_neighbors, other.n_centers) == (23, 23)

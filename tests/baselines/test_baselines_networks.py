@@ -8,9 +8,10 @@ import torch
 from pyg_oracle import assert_equal_to, dense, edges, pyg
 
 from adagcn.baselines import appnp, gcn, gcn_res, page_rank, ppnp
-from adagcn.baselines.field_of_view import as_step, field_of_view, spread, torch_step
+from adagcn.baselines.field_of_view import as_step, field_of_view, spread
 from adagcn.errors import InputError
 from adagcn.learners.inputs import SparseRows
+from adagcn.propagation.sparse_tensors import torch_csr
 
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
@@ -167,7 +168,7 @@ def test_steps_that_see_nothing_new_share_one_matrix(inputs):
 def test_steps_by_torch_equal_those_by_scipy(inputs):
     """Where networks are not on the CPU torch multiplies; here it is made to."""
     matrix = inputs.propagator
-    step = torch_step(matrix)
+    step = torch_csr(matrix)
     values = torch.rand(23, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     ours = as_step(matrix, torch.empty(0, dtype=torch.float64))
     np.testing.assert_allclose(spread(step, values), spread(ours, values), atol=1e-12)

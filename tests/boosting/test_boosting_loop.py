@@ -70,7 +70,7 @@ def boost(small: Small, order=slice(None), *, form=np.asarray, n_layers=3, **rul
 def scores(small: Small, layers: list[BoostedLayer]) -> np.ndarray:
     propagator = make_propagator(sparse.csr_array(small.adjacency), dtype=np.float64)
     pairs = [
-        (layer.coefficient, layer.learner.log_proba(hop))
+        (layer.coefficient, layer.learner.log_proba(hop[:]))
         for layer, hop in zip(layers, hop_stream(propagator, small.features), strict=False)
     ]
     *_, last = Combination().staged(pairs)

@@ -11,6 +11,7 @@ from scipy import sparse
 from adagcn import AdaGCNClassifier
 from adagcn.estimators import hop_classifier, problem
 from adagcn.learners.mlp import TwoLayerPerceptron
+from adagcn.propagation.blocks import BlockedPropagator
 from adagcn.training.hop_fitter import NetworkFitter
 
 N_LAYERS = 4
@@ -30,13 +31,32 @@ class Watch:
 @pytest.fixture
 def watch(monkeypatch):
     found = Watch()
+    watch_products(found, monkeypatch)
+    watch_rows(found, monkeypatch)
+    return found
 
+
+def watch_products(found, monkeypatch):
     class WatchedPropagator(sparse.csr_array):
         def __matmul__(self, other):
             if self.shape[0] == self.shape[1]:  # not a hop that inherits the type
                 found.products.append(found.training)
             return super().__matmul__(other)
 
+    step = BlockedPropagator.step
+
+    def watched_step(self, hop):
+        found.products.append(found.training)
+        return step(self, hop)
+
+    make = problem.make_propagator
+    monkeypatch.setattr(
+        problem, "make_propagator", lambda *a, **kw: WatchedPropagator(make(*a, **kw))
+    )
+    monkeypatch.setattr(BlockedPropagator, "step", watched_step)
+
+
+def watch_rows(found, monkeypatch):
     class WatchedHop:
         """A hop that says which rows are taken from it, and offers nothing else."""
 
@@ -48,7 +68,7 @@ def watch(monkeypatch):
             found.gathers[-1].append(len(rows))
             return self.features[rows]
 
-    make, stream = problem.make_propagator, hop_classifier.hop_stream
+    stream = hop_classifier.hop_stream
     fit, as_input = NetworkFitter.__call__, TwoLayerPerceptron.as_input
 
     def watched_fit(self, hop, rows, sample_weight, stop_rows, previous, adopted):
@@ -64,15 +84,11 @@ def watch(monkeypatch):
         return as_input(self, rows)
 
     monkeypatch.setattr(
-        problem, "make_propagator", lambda *a, **kw: WatchedPropagator(make(*a, **kw))
-    )
-    monkeypatch.setattr(
         hop_classifier, "hop_stream", lambda *a, **kw: map(WatchedHop, stream(*a, **kw))
     )
     monkeypatch.setattr("adagcn.boosting.hop_boosting.size", lambda hop: 1.0)
     monkeypatch.setattr(NetworkFitter, "__call__", watched_fit)
     monkeypatch.setattr(TwoLayerPerceptron, "as_input", watched_input)
-    return found
 
 
 def fitted(task, *, max_epochs=3, stopping=True, **settings):

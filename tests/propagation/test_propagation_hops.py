@@ -6,17 +6,23 @@ from itertools import islice
 
 import numpy as np
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 from adagcn.errors import InputError
 from adagcn.propagation import (
     appnp_coefficients,
+    blocks,
     exact_ppr,
     hop_stream,
     make_propagator,
     power_iteration_ppr,
 )
+from adagcn.propagation.blocks import BlockedPropagator, ColumnBlocks, column_blocks
 from adagcn.propagation.hops import DENSE_ABOVE
+from adagcn.propagation.scaling import size
 
 
 @pytest.fixture
@@ -32,7 +38,7 @@ def features():
 
 
 def dense(hop):
-    return hop if isinstance(hop, np.ndarray) else hop.toarray()
+    return hop.toarray() if sparse.issparse(hop) else hop[:]
 
 
 def test_hops_are_powers_of_the_propagator(propagator, features):
@@ -44,11 +50,11 @@ def test_hops_are_powers_of_the_propagator(propagator, features):
 def test_sparse_and_dense_input_give_the_same_hops(propagator, features):
     streams = (hop_stream(propagator, form) for form in (features, features.toarray()))
     for from_sparse, from_dense in zip(*(islice(s, 6) for s in streams), strict=True):
-        np.testing.assert_allclose(dense(from_sparse), from_dense, atol=1e-15)
+        np.testing.assert_allclose(dense(from_sparse), dense(from_dense), atol=1e-15)
 
 
 def test_hops_start_sparse_and_become_dense_for_good(propagator, features):
-    forms = [isinstance(hop, np.ndarray) for hop in islice(hop_stream(propagator, features), 8)]
+    forms = [not sparse.issparse(hop) for hop in islice(hop_stream(propagator, features), 8)]
     assert forms == sorted(forms)
     assert not forms[0]
     assert forms[-1]
@@ -57,7 +63,7 @@ def test_hops_start_sparse_and_become_dense_for_good(propagator, features):
 def test_a_hop_is_sparse_exactly_while_few_values_are_stored(propagator, features):
     for hop in islice(hop_stream(propagator, features), 8):
         filled = np.count_nonzero(dense(hop)) / features.shape[0] / features.shape[1]
-        assert isinstance(hop, np.ndarray) == (filled > DENSE_ABOVE)
+        assert sparse.issparse(hop) == (filled <= DENSE_ABOVE)
 
 
 def test_only_the_newest_hop_is_kept(propagator):
@@ -79,16 +85,84 @@ def test_without_a_graph_every_hop_is_the_input():
     assert all(hop is features for hop in islice(hop_stream(None, features), 4))
 
 
-def test_next_hop_is_not_computed_before_it_is_asked_for(features):
-    class Counting:
-        products = 0
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_next_hop_is_not_computed_before_it_is_asked_for(propagator, form, monkeypatch):
+    products = []
+    step = BlockedPropagator.step
+    monkeypatch.setattr(
+        BlockedPropagator, "step", lambda self, hop: products.append("dense") or step(self, hop)
+    )
 
+    class Counting(sparse.csr_array):
         def __matmul__(self, other):
-            Counting.products += 1
-            return other
+            products.append("sparse")
+            return super().__matmul__(other)
 
-    list(islice(hop_stream(Counting(), features), 3))
-    assert Counting.products == 2
+    thin = np.zeros((60, 40))
+    thin[0, 0] = 1.0
+    stream = hop_stream(Counting(propagator), form(thin))
+    for n_before in range(3):
+        next(stream)
+        assert len(products) == n_before
+
+
+@pytest.mark.parametrize("teleport", [0.0, 0.2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("directed", [False, True])
+def test_blocks_give_the_bits_of_the_plain_product(teleport, dtype, form, directed, monkeypatch):
+    monkeypatch.setattr(blocks, "LEAST_COLUMNS", 3)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)
+    rng = np.random.default_rng(4)
+    links = rng.random((70, 70)) < 0.06
+    links = links if directed else links | links.T
+    links[:, 5] = links[5] = False  # a node alone
+    propagator = make_propagator(sparse.csr_array(links.astype(float)), dtype=dtype)
+    features = np.where(rng.random((70, 11)) < 0.3, rng.normal(size=(70, 11)), 0.0).astype(dtype)
+    expected = features
+    for hop in islice(hop_stream(propagator, form(features), teleport=teleport), 6):
+        np.testing.assert_array_equal(dense(hop), expected)
+        np.testing.assert_array_equal(hop[[7, 3, 7]], expected[[7, 3, 7]])
+        assert hop.shape == (70, 11)
+        assert size(hop) == pytest.approx(size(expected))
+        assert hop[:].dtype == dtype
+        expected = propagator @ expected
+        if teleport:
+            expected = (1 - teleport) * expected + teleport * features
+    assert isinstance(hop, ColumnBlocks)
+    assert len(hop.blocks) == 4
+
+
+def test_threads_do_not_change_a_bit_of_a_hop(propagator):
+    features = np.random.default_rng(5).normal(size=(60, 300)).astype(np.float32)
+    found = []
+    before = torch.get_num_threads()
+    for n_threads in (1, 2):
+        torch.set_num_threads(n_threads)
+        found.append(next(islice(hop_stream(propagator, features, teleport=0.1), 3, None))[:])
+    torch.set_num_threads(before)
+    np.testing.assert_array_equal(*found)
+
+
+def test_a_hop_that_was_passed_by_says_so(propagator):
+    stream = hop_stream(propagator, np.ones((60, 3)))
+    _, hop, _ = (next(stream) for _ in range(3))
+    with pytest.raises(InputError, match="only until the next one is asked for"):
+        hop[:]
+
+
+def test_the_input_is_not_modified(propagator):
+    features = np.random.default_rng(6).normal(size=(60, 5))
+    before = features.copy()
+    list(islice(hop_stream(propagator, features, teleport=0.3), 4))
+    np.testing.assert_array_equal(features, before)
+
+
+@given(st.integers(1, 10**7), st.integers(1, 3000), st.sampled_from([4, 8]))
+def test_blocks_cover_all_columns_once(n_nodes, n_columns, itemsize):
+    found = column_blocks(n_nodes, n_columns, itemsize=itemsize)
+    columns = [column for block in found for column in range(block.start, block.stop)]
+    assert columns == list(range(n_columns))
 
 
 @pytest.mark.parametrize("teleport", [0.05, 0.1, 0.9])
@@ -106,7 +180,7 @@ def test_proposition_1_expands_appnp_by_hops(propagator, teleport):
 def test_proposition_1_needs_the_last_coefficient(propagator):
     signal = np.random.default_rng(2).normal(size=(60, 4))
     without = 0.1 * 0.9 ** np.arange(8)  # γ(1 − γ)^l to the end: the last hop weighs too little
-    total = sum(c * h for c, h in zip(without, hop_stream(propagator, signal), strict=False))
+    total = sum(c * h[:] for c, h in zip(without, hop_stream(propagator, signal), strict=False))
     got = power_iteration_ppr(propagator, signal, teleport=0.1, n_steps=7)
     assert np.abs(got - total).max() > 0.01
 

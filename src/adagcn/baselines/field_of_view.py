@@ -7,8 +7,6 @@ and no epoch spends time on nodes that do not matter.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +17,7 @@ from torch import Tensor
 
 from adagcn.baselines.system import GraphInput
 from adagcn.learners.inputs import Input, SparseRows, as_input, drop, dropout, times
+from adagcn.propagation.sparse_tensors import csr_tensor, torch_csr
 
 Step = SparseRows | Tensor
 
@@ -104,23 +103,7 @@ def as_step(matrix: sparse.csr_array, like: Tensor) -> Step:
         step = as_input(matrix, like)
         assert isinstance(step, SparseRows)
         return step
-    return torch_step(matrix).to(like.device, like.dtype)
-
-
-def torch_step(matrix: sparse.csr_array) -> Tensor:
-    """Return a sparse matrix as a sparse tensor of torch."""
-    pointers, columns, values = (
-        torch.from_numpy(np.array(part)) for part in (matrix.indptr, matrix.indices, matrix.data)
-    )
-    return _csr_tensor(pointers, columns, values, matrix.shape)
-
-
-def _csr_tensor(pointers: Tensor, columns: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-        return torch.sparse_csr_tensor(
-            pointers, columns, values, list(shape), check_invariants=False
-        )
+    return torch_csr(matrix).to(like.device, like.dtype)
 
 
 def spread(
@@ -132,7 +115,7 @@ def spread(
     """
     if isinstance(step, Tensor) and generator is not None and rate > 0.0:
         kept = dropout(step.values(), rate, generator)
-        return _csr_tensor(step.crow_indices(), step.col_indices(), kept, step.shape) @ values
+        return csr_tensor(step.crow_indices(), step.col_indices(), kept, step.shape) @ values
     return times(drop(step, rate, generator), values)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,10 @@ from scipy import sparse
 
 from adagcn.baselines.system import GraphInput
 from adagcn.graph import Features
-from adagcn.propagation.hops import hop_stream
+from adagcn.propagation.hops import in_cheaper_form
 
 # With fewer entries than this, a product of a few rows with a weight is faster sparse, in any case
-# with dropout before it. (Products of whole hops become dense sooner: see hop_stream.)
+# with dropout before it. (Products of whole hops become dense sooner: see in_cheaper_form.)
 SPARSE_BELOW = 0.25
 
 
@@ -38,7 +38,7 @@ def hop_rows(inputs: GraphInput, nodes: NDArray[np.intp], n_hops: int) -> list[F
     values = inputs.features[fields[0]]
     rows = [_fit_to_train(values[places(nodes, fields[0])])]
     for far, near in pairwise(fields):
-        _, values = islice(hop_stream(matrix[near][:, far], values), 2)
+        values = in_cheaper_form(matrix[near][:, far] @ values)
         rows.append(_fit_to_train(values[places(nodes, near)]))
     return rows
 

@@ -8,7 +8,6 @@ product may be faster than that.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,16 +16,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from adagcn.bench.measures import Row, Samples, Section, measure, ratio
 from adagcn.bench.timing import Tick, call_seconds, seconds_of
 from adagcn.graph import Features, Graph
+from adagcn.propagation.blocks import BlockedPropagator, ColumnBlocks, near_order
+from adagcn.propagation.hops import HopFeatures
 from adagcn.propagation.normalize import make_propagator
 from adagcn.propagation.screening import strongest_columns
+from adagcn.propagation.sparse_tensors import torch_csr
 
 Dense = NDArray[np.float32]
 
+OURS = "AdaGCN's hop"
 REFERENCE = "scipy"
 COPY = "copy"
 BLOCKS = (64, 256)  # columns multiplied at once
@@ -76,10 +78,13 @@ def bytes_moved(propagator: sparse.csr_array, n_columns: int) -> int:
 
 def products(propagator: sparse.csr_array, features: Dense) -> dict[str, Callable[[], Any]]:
     """Return every way to compute ÂX; each returns it in the order of nodes that it uses."""
-    ways: dict[str, Callable[[], Any]] = {REFERENCE: lambda: propagator @ features}
+    ways: dict[str, Callable[[], Any]] = {
+        OURS: _hop_by_hop(propagator, features),
+        REFERENCE: lambda: propagator @ features,
+    }
     dense, out = torch.from_numpy(features), torch.empty(features.shape)
     for bits in (32, 64):
-        matrix = torch_csr(propagator, bits)
+        matrix = torch_csr(propagator, bits=bits)
         ways[f"torch, {bits}-bit indices"] = _times(matrix, dense)
         ways[f"torch, {bits}-bit, into place"] = _times(matrix, dense, out)
     for block in BLOCKS:
@@ -93,9 +98,8 @@ def products(propagator: sparse.csr_array, features: Dense) -> dict[str, Callabl
 def node_orders(propagator: sparse.csr_array) -> dict[str, NDArray[np.intp]]:
     """Return orders of the nodes that put rows that are read together near each other."""
     degrees = np.diff(propagator.indptr)
-    near = reverse_cuthill_mckee(sparse.csr_matrix(propagator), symmetric_mode=True)
     return {
-        "reverse Cuthill–McKee": near.astype(np.intp),
+        "reverse Cuthill–McKee": near_order(propagator).astype(np.intp),
         "by degree": np.argsort(-degrees, kind="stable"),
     }
 
@@ -109,24 +113,23 @@ def reordered(
     return matrix, np.ascontiguousarray(features[order])
 
 
-def torch_csr(propagator: sparse.csr_array, bits: int) -> torch.Tensor:
-    """Return the matrix as torch's, with indices of 32 or 64 bits."""
-    kind = {32: np.int32, 64: np.int64}[bits]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(propagator.indptr.astype(kind)),
-            torch.from_numpy(propagator.indices.astype(kind)),
-            torch.from_numpy(propagator.data.copy()),
-            propagator.shape,
-            check_invariants=False,
-        )
-
-
 def _times(matrix: Any, features: Any, out: torch.Tensor | None = None) -> Callable[[], Any]:
     if out is None:
         return lambda: matrix @ features
     return lambda: torch.mm(matrix, features, out=out)
+
+
+def _hop_by_hop(propagator: sparse.csr_array, features: Dense) -> Callable[[], ColumnBlocks]:
+    """Return what a stream of hops does: each call is one hop on from the last."""
+    blocked = BlockedPropagator(propagator, features, teleport=0.0)
+    hop: HopFeatures = features
+
+    def step() -> ColumnBlocks:
+        nonlocal hop
+        hop = made = blocked.step(hop)
+        return made
+
+    return step
 
 
 def _by_columns(propagator: sparse.csr_array, features: Dense, block: int) -> Callable[[], Dense]:

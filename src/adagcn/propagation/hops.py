@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import repeat
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from adagcn.errors import InputError
 from adagcn.graph import Features
+from adagcn.propagation.blocks import BlockedPropagator, ColumnBlocks
 
 # A sparse-sparse product of scipy costs about twenty times as much per stored value as a
 # sparse-dense one does per entry, so a hop becomes dense when one entry in twenty is filled.
 DENSE_ABOVE = 0.05
 
-_ROWS_AT_ONCE = 1024  # of a sum in place: what is made besides stays in the cache
+HopFeatures: TypeAlias = "Features | ColumnBlocks"
 
 
 def hop_stream(
     propagator: sparse.csr_array | None, features: Features, *, teleport: float = 0.0
-) -> Iterator[Features]:
+) -> Iterator[HopFeatures]:
     """Yield the features after 0, 1, 2, … hops, without end.
 
     Hop 0 is X itself, and X^(l+1) = (1 − γ) Â X^(l) + γ X with γ = ``teleport``; γ = 0 gives the
-    paper's Â^l X (Algorithm 1, line 8). Only the newest hop is kept (and X where γ > 0). A hop is
-    sparse while that is the cheaper form and a dense array from then on.
+    paper's Â^l X (Algorithm 1, line 8). Whatever its form, ``hop[nodes]`` gives rows of a hop and
+    ``hop[:]`` all of them. A hop can be read until the next one is asked for: only the newest is
+    kept (and X where γ > 0).
 
     Parameters
     ----------
@@ -37,8 +41,8 @@ def hop_stream(
 
     Yields
     ------
-    csr_array or ndarray of shape (n_nodes, n_features)
-        The features of hop 0, 1, 2, …
+    csr_array, ndarray or ColumnBlocks of shape (n_nodes, n_features)
+        The features of hop 0, 1, 2, …: sparse while that is the cheaper form, dense from then on.
     """
     if not 0.0 <= teleport < 1.0:
         raise InputError(
@@ -47,40 +51,30 @@ def hop_stream(
             got=teleport,
             fix="0 gives the paper's hops, 0.1 is usual where teleport is wanted",
         )
-    return _hops(propagator, _in_cheaper_form(features), teleport)
+    if propagator is None:
+        return repeat(in_cheaper_form(features))
+    return _hops(propagator, in_cheaper_form(features), teleport)
 
 
 def _hops(
-    propagator: sparse.csr_array | None, features: Features, teleport: float
-) -> Iterator[Features]:
-    hop_features = features
-    start = features if teleport else None  # without teleport X itself may be forgotten
-    del features
+    propagator: sparse.csr_array, features: Features, teleport: float
+) -> Iterator[HopFeatures]:
+    sparse_hop = features
+    while not isinstance(sparse_hop, np.ndarray):
+        yield sparse_hop
+        sparse_hop = propagator @ sparse_hop
+        if teleport:
+            sparse_hop = (1.0 - teleport) * sparse_hop + teleport * features
+        sparse_hop = in_cheaper_form(sparse_hop)
+    hop: HopFeatures = sparse_hop
+    blocked = BlockedPropagator(propagator, features, teleport=teleport)
+    del features, sparse_hop
     while True:
-        yield hop_features
-        if propagator is None:
-            continue
-        hop_features = _in_cheaper_form(propagator @ hop_features)
-        if start is not None:
-            hop_features = _in_cheaper_form(_teleported(hop_features, start, teleport))
+        yield hop
+        hop = blocked.step(hop)
 
 
-def _teleported(hop_features: Features, start: Features, teleport: float) -> Features:
-    """Return (1 − γ) hop + γ X, in place where the hop is dense: it is as large as memory gets."""
-    hop_features *= 1.0 - teleport
-    if not isinstance(hop_features, np.ndarray):
-        return hop_features + teleport * start
-    if isinstance(start, np.ndarray):
-        for first in range(0, len(start), _ROWS_AT_ONCE):
-            rows = slice(first, first + _ROWS_AT_ONCE)
-            hop_features[rows] += teleport * start[rows]
-    else:
-        rows_stored = np.repeat(np.arange(start.shape[0]), np.diff(start.indptr))
-        hop_features[rows_stored, start.indices] += teleport * start.data  # each entry stored once
-    return hop_features
-
-
-def _in_cheaper_form(features: Features) -> Features:
+def in_cheaper_form(features: Features) -> Features:
     """Return the features dense if more than ``DENSE_ABOVE`` of them are stored."""
     if isinstance(features, np.ndarray):
         return features

@@ -9,11 +9,13 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from adagcn.graph import Features
+from adagcn.propagation.blocks import ColumnBlocks
+from adagcn.propagation.hops import HopFeatures
 
 HopScale = Literal["none", "row_l2", "hop"]
 
 
-def hop_factor(hop_features: Features, input_size: float, how: HopScale) -> float:
+def hop_factor(hop_features: HopFeatures, input_size: float, how: HopScale) -> float:
     """Return the number that all features of this hop are multiplied by.
 
     ``"hop"`` brings every hop back to the size of the input features, measured by
@@ -48,7 +50,10 @@ def scale_hop(rows: Features, factor: float, how: HopScale) -> Features:
     return rows
 
 
-def size(features: Features) -> float:
+def size(features: HopFeatures) -> float:
     """Return the root of the mean squared Euclidean norm of the rows."""
-    values = features if isinstance(features, np.ndarray) else features.data
-    return float(np.linalg.norm(values) / np.sqrt(features.shape[0]))
+    if isinstance(features, ColumnBlocks):
+        norm = np.hypot.reduce([np.linalg.norm(block) for block in features.blocks])
+    else:
+        norm = np.linalg.norm(features if isinstance(features, np.ndarray) else features.data)
+    return float(norm / np.sqrt(features.shape[0]))
