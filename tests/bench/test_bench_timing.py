@@ -42,17 +42,21 @@ def test_what_comes_before_the_first_epoch_drops_out(clock):
     assert found["heavy to start"].tolist() == pytest.approx([0.5] * 3)
 
 
-def test_enough_epochs_are_subtracted_from_however_slow_they_are(clock):
+@pytest.mark.parametrize(
+    ("seconds", "least"),
+    [(0.05, timing.LEAST_EPOCHS), (0.2, 5), (60.0, timing.LEAST_SLOW_EPOCHS)],
+)
+def test_enough_epochs_are_subtracted_from_however_slow_they_are(clock, seconds, least):
     lengths = []
 
     def train(n_epochs):
         lengths.append(n_epochs)
-        clock.now += 60.0 * n_epochs
+        clock.now += seconds * n_epochs
 
     epoch_seconds(
         [Contestant("slow", "peer", train)], repetitions=1, sample_seconds=0.1, tick=lambda: None
     )
-    assert lengths[2:] == [timing.LEAST_EPOCHS + 1, 1]
+    assert lengths[2:] == [least + 1, 1]
 
 
 def test_contestants_take_turns(clock):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from adagcn.bench import scale as scale_bench
-from adagcn.bench import speed_plan
+from adagcn.bench import speed, speed_plan
 from adagcn.bench.speed_plan import SpeedPlan
 from adagcn.data import planted_partition
 
@@ -49,6 +49,26 @@ def test_speed_shows_tables_and_draws(run_cli, graph_file, tmp_path):
     for words in ("AdaGCN is faster by", "a layer more", "GCN", "noise", "threads"):
         assert words in outcome.stdout
     assert figure.read_text(encoding="utf-8").startswith("<?xml")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_interrupt_keeps_what_was_measured(run_cli, graph_file, monkeypatch, as_json):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(speed, "PARTS", {**speed.PARTS, "wide": interrupt})
+    words = "bench", "speed", "--datasets", graph_file, "--peers", "none"
+    outcome = run_cli(*words, "--parts", "epoch,wide,depth", *(["--json"] if as_json else []))
+    assert outcome.code == 130
+    assert "shown is what was finished before" in outcome.stderr
+    if as_json:
+        assert outcome.facts["interrupted"]
+        assert [section["key"] for section in outcome.facts["sections"]] == ["epoch"]
+    else:
+        assert "AdaGCN is faster by" in outcome.stdout
+    nothing = run_cli(*words, "--parts", "wide,epoch")
+    assert nothing.code == 130
+    assert not nothing.stdout
 
 
 def test_propagation_shows_shares_of_the_copy(run_cli, graph_file):

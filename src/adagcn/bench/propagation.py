@@ -8,7 +8,7 @@ product may be faster than that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,9 +62,9 @@ FULL = PropagationPlan(repetitions=15, sample_seconds=0.3, max_columns=None, cop
 
 def measure_propagation(
     graphs: Sequence[Graph], plan: PropagationPlan, *, tick: Tick
-) -> list[Section]:
-    """Return one section per graph."""
-    return [_section(graph, plan, tick) for graph in graphs]
+) -> Iterator[Section]:
+    """Yield one section per graph."""
+    return (_section(graph, plan, tick) for graph in graphs)
 
 
 def bytes_moved(propagator: sparse.csr_array, n_columns: int) -> int:

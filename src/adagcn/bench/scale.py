@@ -7,7 +7,7 @@ matter and 1 where it is all that matters; several costs side by side give somet
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -130,8 +130,8 @@ def fit_job(job: Job) -> None:
 
 def measure_scale(
     plan: ScalePlan, *, axes: Sequence[str] = tuple(AXES), seed: int = 0, tick: Tick
-) -> list[Section]:
-    """Return one section per size that grows.
+) -> Iterator[Section]:
+    """Yield one section per size that grows.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def measure_scale(
     tick : callable
         Called after every sample.
     """
-    return [_section(axis, plan, seed, tick) for axis in axes]
+    return (_section(axis, plan, seed, tick) for axis in axes)
 
 
 def _section(axis: str, plan: ScalePlan, seed: int, tick: Tick) -> Section:

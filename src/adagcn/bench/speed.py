@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from adagcn.bench.depth import depth_section
@@ -21,8 +21,8 @@ PARTS: Mapping[str, Callable[[Task, SpeedPlan, Tick], Section]] = MappingProxyTy
 
 def measure_speed(
     tasks: Sequence[Task], plan: SpeedPlan, *, parts: Sequence[str] = tuple(PARTS), tick: Tick
-) -> list[Section]:
-    """Return the sections of some parts on every task.
+) -> Iterator[Section]:
+    """Yield the sections of some parts on every task, each as soon as it is measured.
 
     Parameters
     ----------
@@ -35,4 +35,4 @@ def measure_speed(
     tick : callable
         Called after every sample.
     """
-    return [PARTS[part](task, plan, tick) for task in tasks for part in parts]
+    return (PARTS[part](task, plan, tick) for task in tasks for part in parts)

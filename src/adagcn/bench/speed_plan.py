@@ -57,5 +57,5 @@ class SpeedPlan:
 
 QUICK = SpeedPlan()
 FULL = SpeedPlan(
-    repetitions=21, sample_seconds=0.2, fits=5, depths=(1, *range(2, 21, 2)), fit_peers=True
+    repetitions=9, sample_seconds=0.2, fits=5, depths=(1, *range(2, 21, 2)), fit_peers=True
 )

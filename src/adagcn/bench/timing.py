@@ -16,8 +16,11 @@ from adagcn.bench.measures import Samples
 Tick = Callable[[], object]  # called after every sample
 
 # Epochs of one sample. With fewer than the least, the flicker of the one epoch that is subtracted
-# is as large as the difference, and a sample may say anything.
+# is as large as the difference, and a sample may say anything. Milliseconds flicker; of epochs that
+# take this long, two will do.
 LEAST_EPOCHS = 10
+LEAST_SLOW_EPOCHS = 2
+LONG_SECONDS = 1.0
 MOST_EPOCHS = 400
 
 
@@ -106,7 +109,9 @@ def _rounds(
 
 def _sample_epochs(each: Contestant, sample_seconds: float) -> int:
     each.train(1)  # the first run pays for what libraries put off
-    return _count(sample_seconds, seconds_of(lambda: each.train(3)) / 3, least=LEAST_EPOCHS)
+    seconds = seconds_of(lambda: each.train(3)) / 3
+    least = round(np.clip(LONG_SECONDS / seconds, LEAST_SLOW_EPOCHS, LEAST_EPOCHS))
+    return _count(sample_seconds, seconds, least=least)
 
 
 def _count(budget: float, seconds: float, *, least: int = 1) -> int:

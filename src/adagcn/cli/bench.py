@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -86,6 +87,17 @@ class _Run:
     tick: Callable[[], None]
     sections: list[Section] = field(default_factory=list)
     noise: Noise | None = None
+    interrupted: bool = False
+
+    def keep(self, sections: Iterator[Section]) -> None:
+        """Measure; after an interrupt, go on with the sections that are finished, if any are."""
+        try:
+            for section in sections:
+                self.sections.append(section)
+        except KeyboardInterrupt:
+            if not self.sections:
+                raise
+            self.interrupted = True
 
 
 @bench_app.command("speed")
@@ -128,7 +140,7 @@ def speed(
         options.names(datasets), seed=common.seed, data_dir=data_dir, offline=offline or None
     )
     with _measuring(common) as run:
-        run.sections = measure_speed(tasks, plan, parts=asked, tick=run.tick)
+        run.keep(measure_speed(tasks, plan, parts=asked, tick=run.tick))
     _show("speed", run, options, common, {"peers": [peer.key for peer in rivals]})
 
 
@@ -150,7 +162,7 @@ def propagation(
     graphs = [load_graph(name, data_dir=data_dir, offline=offline or None) for name in names]
     plan = options.changed(FULL if options.full else QUICK)
     with _measuring(common) as run:
-        run.sections = measure_propagation(graphs, plan, tick=run.tick)
+        run.keep(measure_propagation(graphs, plan, tick=run.tick))
     _show("propagation", run, options, common, {})
 
 
@@ -178,7 +190,7 @@ def scale(
     asked = chosen_names("--axes", axes, AXES)
     plan = options.changed(FULL if options.full else QUICK, memory=memory)
     with _measuring(common) as run:
-        run.sections = measure_scale(plan, axes=asked, seed=common.seed, tick=run.tick)
+        run.keep(measure_scale(plan, axes=asked, seed=common.seed, tick=run.tick))
     _show("scale", run, options, common, {})
 
 
@@ -213,6 +225,7 @@ def _show(
         "full": options.full,
         "threads": common.threads,
         "seed": common.seed,
+        "interrupted": run.interrupted,
         **more,
         "machine": machine(),
         "versions": {**versions(), "commit": code_commit()},
@@ -220,8 +233,11 @@ def _show(
     }
     if common.as_json:
         print_json({**facts, "sections": [asdict(section) for section in run.sections]})
-        return
-    _print_tables(facts, run.sections, run.noise)
+    else:
+        _print_tables(facts, run.sections, run.noise)
+    if run.interrupted:
+        note("interrupted: shown is what was finished before")
+        raise typer.Exit(128 + signal.SIGINT)
 
 
 def _warn(noise: Noise, sections: Sequence[Section]) -> None:
