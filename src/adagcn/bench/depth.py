@@ -20,7 +20,7 @@ def depth_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
 
     AdaGCN's depth l is its layer on hop l, whose rows are ready.
     """
-    ada = adagcn_task(task, hidden_units=HIDDEN_UNITS)
+    ada = adagcn_task(task, hidden_units=HIDDEN_UNITS, max_features="all")
     lines: dict[str, list[Contestant]] = {
         ADAGCN: [
             ada.contestant(rows, f"{ADAGCN} {rows.hop}", stopping=False)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from adagcn.baselines import training
 from adagcn.baselines.network import GraphNetwork
@@ -29,11 +30,12 @@ from adagcn.propagation.hops import hop_stream
 
 @dataclass(frozen=True)
 class HopRows:
-    """What AdaGCN trains on at one hop, ready: rows of the training and of the stopping nodes."""
+    """What AdaGCN trains on at one hop, ready: rows of training, stopping and adopted nodes."""
 
     hop: int
     train_rows: Features
     stop_rows: Features
+    adopted_rows: Features
 
 
 @dataclass(frozen=True)
@@ -53,28 +55,47 @@ class AdaGCNTask:
             raise TypeError("a task has stopping nodes")
         stream = hop_stream(problem.propagator, problem.features, teleport=self.settings.teleport)
         return [
-            HopRows(hop, features[nodes.train_nodes], features[nodes.stop_nodes])
+            HopRows(
+                hop,
+                features[nodes.train_nodes],
+                features[nodes.stop_nodes],
+                features[problem.adoption.nodes],
+            )
             for hop, features in enumerate(islice(stream, wanted[-1] + 1))
             if hop in wanted
         ]
 
-    def contestant(self, rows: HopRows, name: str, *, stopping: bool = True) -> Contestant:
+    def contestant(
+        self, rows: HopRows, name: str, *, stopping: bool = True, adopting: bool = False
+    ) -> Contestant:
         """Return the training of one layer on rows that are ready."""
         weight = self.problem.nodes.sample_weight
         stop_rows = rows.stop_rows if stopping else None
+        fit_rows, targets = rows.train_rows, None
+        if adopting:
+            fit_rows = stacked(rows.train_rows, rows.adopted_rows)
+            shape = rows.adopted_rows.shape[0], len(self.problem.classes)
+            targets = np.full(shape, 1.0 / np.prod(shape))
 
         def train(n_epochs: int) -> None:
             settings = self.settings.model_copy(update=_exactly(n_epochs))
             fit_hop = network_fitter(self.model, self.problem, settings, self.seed)
-            fit_hop(rows.hop, rows.train_rows, weight, stop_rows, None)
+            fit_hop(rows.hop, fit_rows, weight, stop_rows, None, targets)
 
         return Contestant(name, "adagcn", train)
 
 
+def stacked(above: Features, below: Features) -> Features:
+    """Return rows above rows, in the form that both have."""
+    if isinstance(above, np.ndarray):
+        return np.concatenate([above, below])
+    return sparse.csr_array(sparse.vstack([above, below], format="csr"))
+
+
 def adagcn_task(
-    task: Task, *, hidden_units: int, max_features: int | Literal["all"] | None = "all"
+    task: Task, *, hidden_units: int, max_features: int | Literal["all"] | None = None
 ) -> AdaGCNTask:
-    """Return AdaGCN on a task: ``tuned``, at a width, and on all columns unless told otherwise."""
+    """Return AdaGCN on a task: ``tuned`` at a width, and on other columns if told so."""
     model = AdaGCNClassifier(
         task.graph, hidden_units=hidden_units, max_features=max_features, random_state=task.seed
     )

@@ -19,7 +19,7 @@ BARE = "bare products"
 
 def wide_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
     """Return how much of the speed of its bare products an epoch reaches, stopping included."""
-    wide = adagcn_task(task, hidden_units=plan.wide_units)
+    wide = adagcn_task(task, hidden_units=plan.wide_units, max_features="all")
     (rows,) = wide.hop_rows([HOP])
     contestants = [
         wide.contestant(rows, ADAGCN),
