@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from adagcn.bench import large, speed, speed_plan
 from adagcn.bench import scale as scale_bench
-from adagcn.bench import speed, speed_plan
 from adagcn.bench.speed_plan import SpeedPlan
 from adagcn.data import planted_partition
 
@@ -92,12 +92,24 @@ def test_scale_fits_exponents(run_cli, monkeypatch, tmp_path):
     assert section["rows"][0]["facts"]["peak_bytes"] is None
 
 
+def test_large_shows_f1_by_depth(run_cli, monkeypatch):
+    plan = large.LargePlan(400, 2_000, repetitions=1, max_epochs=2, n_layers=2)
+    monkeypatch.setattr(large, "QUICK", plan)
+    outcome = run_cli("bench", "large", "--fits", "adagcn,gcn", "--no-memory")
+    assert outcome.code == 0, outcome.stderr
+    for words in ("V.GCN", "PPNP", "F1 (macro)", "of the first 1, 2, … layers"):
+        assert words in outcome.stdout
+    (epoch,) = run_cli("bench", "large", "--fits", "none", "--json").facts["sections"]
+    assert epoch["facts"]["n_classes"] == 41
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["speed", "--peers", "pyg_gnc"], "Did you mean 'pyg_gcn'?"),
         (["speed", "--parts", "epochs"], "Did you mean 'epoch'?"),
         (["speed", "--figure", "x.pdf"], "AGC-I1210"),
+        (["large", "--fits", "gnc"], "Did you mean 'gcn'?"),
         (["speed", "--datasets", "coar"], "cora"),
         (["scale", "--axes", "node"], "Did you mean 'nodes'?"),
     ],

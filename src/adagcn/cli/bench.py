@@ -194,6 +194,35 @@ def scale(
     _show("scale", run, options, common, {})
 
 
+@bench_app.command("large")
+@with_option_groups
+def large(
+    options: BenchOptions,
+    common: Common,
+    fits: Annotated[
+        str,
+        typer.Option(
+            "--fits", metavar="A,B|all|none", help="Fit these whole: adagcn, gcn, appnp, ppnp."
+        ),
+    ] = "all",
+    memory: Annotated[
+        bool, typer.Option("--memory/--no-memory", help="Measure peak memory too.")
+    ] = True,
+) -> None:
+    """Time epochs and fits on a generated graph; with --full it has Reddit's counts.
+
+    At that size a whole fit of APPNP or PPNP takes hours: leave them out with --fits adagcn,gcn.
+    """
+    options.check()
+    from adagcn.bench.large import FULL, QUICK, SYSTEMS, measure_large
+
+    fitted = [] if fits == "none" else chosen_names("--fits", fits, SYSTEMS)
+    plan = options.changed(FULL if options.full else QUICK, memory=memory)
+    with _measuring(common) as run:
+        run.keep(measure_large(plan, fitted=fitted, seed=common.seed, tick=run.tick))
+    _show("large", run, options, common, {"fits": fitted})
+
+
 @contextmanager
 def _measuring(common: Common) -> Iterator[_Run]:
     """Keep to the threads asked for, show progress, and calibrate before and after."""

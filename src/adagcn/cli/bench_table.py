@@ -42,6 +42,7 @@ def section_table(section: Section, *, width: int) -> Iterator[RenderableType]:
         if row.seconds is None:
             yield f"{row.name}: {row.facts['note']}"
     yield from _exponent_lines(section)
+    yield from _large_lines(section)
 
 
 def _time_unit(measure: Measure | None) -> tuple[float, str]:
@@ -92,6 +93,10 @@ def _over_data(facts: dict[str, Any]) -> str:
 # More columns of a section, by what they are called.
 _EXTRA: dict[str, dict[str, Any]] = {
     "fit": {"accuracy": lambda facts: percent(facts["accuracy"])},
+    "large_fit": {
+        "F1 (micro)": lambda facts: percent(facts["f1_micro"]),
+        "F1 (macro)": lambda facts: percent(facts["f1_macro"]),
+    },
     "wide": {"GFLOP/s": lambda facts: f"{facts['gflops']:.1f}"},
     "depth": {"a layer more": _slope},
     "propagation": {
@@ -108,3 +113,14 @@ def _exponent_lines(section: Section) -> Iterator[str]:
         if line["low"] is not None:
             text += f" ({line['low']:.2f} – {line['high']:.2f})"
         yield f"{text}, R² {line['r_squared']:.2f}"
+
+
+def _large_lines(section: Section) -> Iterator[str]:
+    for row in section.rows:
+        if "f1_by_depth" in row.facts:
+            depths = ", ".join(percent(share) for share in row.facts["f1_by_depth"])
+            yield f"{row.name}, F1 (micro) of the first 1, 2, … layers: {depths}"
+    if section.facts.get("peak_over_data") is not None and section.key == "large_fit":
+        yield f"peak memory of AdaGCN's fit: {_megabytes(section.facts)}, " + (
+            f"{_over_data(section.facts)} the bytes of features and graph"
+        )

@@ -1,0 +1,269 @@
+"""``adagcn bench large``: the paper's Table 4, on a generated graph with the counts of Reddit.
+
+Epochs at the widths of the paper (GCN 16, APPNP and PPNP 64, AdaGCN 100 hidden units), whole fits
+with their F1, what depth does to it, and the memory of AdaGCN's fit over that of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import f1_score
+
+from adagcn.bench.measures import Row, Section, measure, ratio
+from adagcn.bench.memory import peak_growth
+from adagcn.bench.our_models import adagcn_task, baseline
+from adagcn.bench.speed_plan import ADAGCN
+from adagcn.bench.task import Task
+from adagcn.bench.timing import Contestant, Tick, epoch_seconds, seconds_of
+from adagcn.data.generators import planted_partition
+from adagcn.data.nodesets import Split
+from adagcn.estimators.registry import model_class
+
+N_FEATURES = 602
+N_CLASSES = 41
+LABELED_SHARE = 0.659
+STOP_SHARE = 0.1
+# One edge in five more than chance stays within its class: one hop helps a lot, and many hops blur.
+HOMOPHILY = 0.2
+SIGNAL = 3.0  # of the features: a perceptron alone is right about every second node
+HOP = 1  # whose rows the epoch of AdaGCN is timed on; a dense hop costs as much as any other
+
+SYSTEMS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        "adagcn": (ADAGCN, {"hidden_units": 100}),
+        "gcn": ("V.GCN", {"hidden_units": 16}),
+        "appnp": ("APPNP", {"hidden_units": 64}),
+        "ppnp": ("PPNP", {"hidden_units": 64}),
+    }
+)
+
+
+@dataclass(frozen=True)
+class LargePlan:
+    """How much is measured.
+
+    Parameters
+    ----------
+    n_nodes, n_edges : int
+        Counts of the graph.
+    repetitions : int
+        Samples of each epoch time.
+    fits : int
+        Whole fits of each system, with seeds of their own.
+    max_epochs : int
+        The most that a whole fit trains, a layer of AdaGCN as well.
+    n_layers : int
+        Layers of AdaGCN; F1 is given for every depth up to this.
+    memory : bool
+        Whether the peak memory of AdaGCN's fit is measured, in a process of its own.
+    """
+
+    n_nodes: int = 12_000
+    n_edges: int = 300_000
+    repetitions: int = 5
+    fits: int = 1
+    max_epochs: int = 30
+    n_layers: int = 4
+    memory: bool = True
+
+
+QUICK = LargePlan()
+FULL = LargePlan(n_nodes=232_965, n_edges=11_606_919, max_epochs=100, n_layers=8)
+
+
+def measure_large(
+    plan: LargePlan, *, fitted: Sequence[str] = tuple(SYSTEMS), seed: int = 0, tick: Tick
+) -> Iterator[Section]:
+    """Yield a section on epochs and one on whole fits.
+
+    Parameters
+    ----------
+    plan : LargePlan
+        How much.
+    fitted : sequence of str
+        Keys of :data:`SYSTEMS` that are fitted whole.
+    seed : int
+        Of the graph and the fits.
+    tick : callable
+        Called after every sample.
+    """
+    task = make_large_task(plan.n_nodes, plan.n_edges, seed)
+    yield _epoch_section(task, plan, tick)
+    if fitted:
+        yield _fit_section(task, plan, fitted, tick)
+
+
+def make_large_task(n_nodes: int, n_edges: int, seed: int) -> Task:
+    """Generate the graph, and label Reddit's share of its nodes."""
+    graph = planted_partition(
+        n_nodes,
+        N_CLASSES,
+        N_FEATURES,
+        seed=seed,
+        homophily=HOMOPHILY,
+        mean_degree=2 * n_edges / n_nodes,
+        feature_signal=SIGNAL,
+    )
+    order = np.random.default_rng(seed).permutation(n_nodes)
+    ends = np.round(np.cumsum([LABELED_SHARE, STOP_SHARE]) * n_nodes).astype(int)
+    return Task(graph, Split(f"random:{seed}", *np.split(order, ends)), seed)
+
+
+def data_bytes(task: Task) -> int:
+    """Return the bytes of features and graph."""
+    adjacency = task.graph.adjacency
+    parts = (adjacency.data, adjacency.indices, adjacency.indptr, task.graph.features)
+    return sum(int(part.nbytes) for part in parts)
+
+
+def _epoch_section(task: Task, plan: LargePlan, tick: Tick) -> Section:
+    contestants = list(_contestants(task))
+    samples = epoch_seconds(
+        contestants, repetitions=plan.repetitions, sample_seconds=0.0, tick=tick
+    )
+    rows = [
+        Row(
+            each.name,
+            each.group,
+            measure(samples[each.name]),
+            ratio(samples[each.name], samples[ADAGCN]),
+            {
+                "hidden_units": next(
+                    s["hidden_units"] for n, s in SYSTEMS.values() if n == each.name
+                )
+            },
+        )
+        for each in contestants
+    ]
+    return Section(
+        key="epoch",
+        dataset=_name(task),
+        title="one epoch with stopping evaluation, at the paper's widths",
+        ratio_name="AdaGCN is faster by",
+        rows=tuple(rows),
+        facts=_facts(task),
+    )
+
+
+def _contestants(task: Task) -> Iterator[Contestant]:
+    for key, (name, given) in SYSTEMS.items():
+        if key == "adagcn":
+            ada = adagcn_task(task, hidden_units=given["hidden_units"])
+            (rows,) = ada.hop_rows([HOP])
+            yield ada.contestant(rows, name)
+        elif (found := baseline(task, key, name=name, **given)) is not None:
+            yield found
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """One whole fit: its seconds, and F1 on the scored nodes (of every depth, for AdaGCN)."""
+
+    seconds: float
+    micro: float
+    macro: float
+    by_depth: tuple[float, ...] = ()
+
+
+def _fit_section(task: Task, plan: LargePlan, fitted: Sequence[str], tick: Tick) -> Section:
+    found: dict[str, list[_Fit]] = {key: [] for key in fitted}
+    for repetition in range(plan.fits):
+        for key in fitted:
+            found[key].append(fit_whole(task, key, plan, task.seed + repetition))
+            tick()
+    seconds = {key: np.array([fit.seconds for fit in fits]) for key, fits in found.items()}
+    rows = [
+        Row(
+            SYSTEMS[key][0],
+            "adagcn" if key == "adagcn" else "ours",
+            measure(seconds[key]),
+            ratio(seconds[key], seconds["adagcn"]) if "adagcn" in seconds else None,
+            _fit_facts(fits),
+        )
+        for key, fits in found.items()
+    ]
+    peak = _peak(plan, task.seed) if plan.memory else None
+    facts = {
+        **_facts(task),
+        "fits": plan.fits,
+        "max_epochs": plan.max_epochs,
+        "n_layers": plan.n_layers,
+        "data_bytes": data_bytes(task),
+        "peak_bytes": peak,
+        "peak_over_data": None if peak is None else peak / data_bytes(task),
+    }
+    return Section(
+        key="large_fit",
+        dataset=_name(task),
+        title=f"whole fits of at most {plan.max_epochs} epochs (each layer, for AdaGCN)",
+        ratio_name="AdaGCN is faster by",
+        rows=tuple(rows),
+        facts=facts,
+    )
+
+
+def fit_whole(task: Task, key: str, plan: LargePlan, seed: int) -> _Fit:
+    """Fit one system and score it."""
+    given = dict(SYSTEMS[key][1])
+    if key == "adagcn":
+        given["n_layers"] = plan.n_layers
+    model: Any = model_class(key)(
+        task.graph, max_epochs=plan.max_epochs, random_state=seed, **given
+    )
+    seconds = seconds_of(lambda: model.fit(**task.labeled))
+    nodes, labels = task.graph.ids_and_labels(task.split.score_nodes)
+    staged = model.staged_predict(nodes) if key == "adagcn" else [model.predict(nodes)]
+    scores = [
+        (f1_score(labels, said, average="micro"), f1_score(labels, said, average="macro"))
+        for said in staged
+    ]
+    micro, macro = (float(score) for score in scores[-1])
+    by_depth = tuple(float(micro) for micro, _ in scores) if key == "adagcn" else ()
+    return _Fit(seconds, micro, macro, by_depth)
+
+
+def _fit_facts(fits: Sequence[_Fit]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "f1_micro": float(np.mean([fit.micro for fit in fits])),
+        "f1_macro": float(np.mean([fit.macro for fit in fits])),
+    }
+    if fits[0].by_depth:
+        facts["f1_by_depth"] = np.mean([fit.by_depth for fit in fits], axis=0).tolist()
+    return facts
+
+
+def _peak(plan: LargePlan, seed: int) -> int | None:
+    """Return the bytes that graph, features and AdaGCN's fit take beyond the bare interpreter."""
+    return peak_growth(
+        make_large_task,
+        _fit_a_little,
+        (plan.n_nodes, plan.n_edges, seed),
+        warm_up=(600, 3_000, seed),
+    )
+
+
+def _fit_a_little(task: Task) -> None:
+    """Fit a few layers for a few epochs: more of them need no more memory."""
+    fit_whole(task, "adagcn", LargePlan(max_epochs=3, n_layers=3), task.seed)
+
+
+def _name(task: Task) -> str:
+    return f"{task.graph.n_nodes:,} nodes"
+
+
+def _facts(task: Task) -> dict[str, Any]:
+    return {
+        "n_nodes": task.graph.n_nodes,
+        "n_edges": task.graph.adjacency.nnz // 2,
+        "n_features": N_FEATURES,
+        "n_classes": N_CLASSES,
+        "n_train": len(task.split.train_nodes),
+        "n_stop": len(task.split.stop_nodes),
+        "homophily": HOMOPHILY,
+        "feature_signal": SIGNAL,
+    }

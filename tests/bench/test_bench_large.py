@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bench_fixtures import no_tick
+
+from adagcn.bench import large
+from adagcn.bench.large import LargePlan, data_bytes, make_large_task, measure_large
+
+TINY = LargePlan(n_nodes=400, n_edges=2_000, repetitions=1, max_epochs=3, n_layers=2, memory=False)
+
+
+@pytest.fixture(scope="module")
+def sections():
+    return list(measure_large(TINY, tick=no_tick))
+
+
+def test_every_system_has_its_epoch_and_its_fit(sections):
+    epoch, fit = sections
+    assert [row.name for row in epoch.rows] == ["AdaGCN", "V.GCN", "APPNP", "PPNP"]
+    assert [row.facts["hidden_units"] for row in epoch.rows] == [100, 16, 64, 64]
+    assert [row.name for row in fit.rows] == [row.name for row in epoch.rows]
+    assert epoch.row("AdaGCN").ratio.median == fit.row("AdaGCN").ratio.median == 1.0
+    for row in fit.rows:
+        assert 0.0 <= row.facts["f1_macro"] <= 1.0
+    assert fit.facts["peak_over_data"] is None
+
+
+def test_f1_of_every_depth_ends_with_that_of_the_model(sections):
+    facts = sections[1].row("AdaGCN").facts
+    assert len(facts["f1_by_depth"]) == TINY.n_layers
+    assert facts["f1_by_depth"][-1] == facts["f1_micro"]
+
+
+def test_only_what_is_asked_for_is_fitted():
+    _, fit = measure_large(TINY, fitted=["gcn"], tick=no_tick)
+    assert [(row.name, row.ratio) for row in fit.rows] == [("V.GCN", None)]
+    (epoch,) = measure_large(TINY, fitted=[], tick=no_tick)
+    assert epoch.key == "epoch"
+
+
+def test_the_task_has_the_counts_and_shares_of_reddit():
+    task = make_large_task(1_000, 10_000, seed=3)
+    assert task.graph.features.shape == (1_000, 602)
+    assert task.graph.n_classes == 41
+    assert len(task.split.train_nodes) == 659
+    assert len(task.split.stop_nodes) == 100
+    assert 9_000 < task.graph.adjacency.nnz / 2 <= 10_000
+    assert data_bytes(task) > task.graph.features.nbytes
+    same = make_large_task(1_000, 10_000, seed=3)
+    assert np.array_equal(task.graph.features, same.graph.features)
+
+
+def test_memory_is_that_of_a_fit(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        large, "peak_growth", lambda make, use, words, warm_up: asked.append(words) or 5
+    )
+    plan = LargePlan(n_nodes=400, n_edges=2_000, repetitions=1, max_epochs=2, n_layers=2)
+    _, fit = measure_large(plan, fitted=["adagcn"], tick=no_tick)
+    assert asked == [(400, 2_000, 0)]
+    assert fit.facts["peak_over_data"] == 5 / fit.facts["data_bytes"]
