@@ -132,11 +132,18 @@ def test_whole_fits_come_with_their_accuracy(task, monkeypatch):
     from adagcn.bench import fits
 
     monkeypatch.setattr(
-        fits, "_fits", lambda *_: {"AdaGCN": lambda s: (1.0, 0.8), "GCN": lambda s: (3.0 + s, 0.7)}
+        fits,
+        "_fits",
+        lambda *_: {
+            "AdaGCN": lambda s: (1.0, 0.8, True),
+            "GCN": lambda s: (3.0 + s, 0.7, True),
+            "PyG APPNP": lambda s: (60.0, 0.6, s < 2),
+        },
     )
     (section,) = measure_speed([task], replace(TINY, fits=3), parts=["fit"], tick=no_tick)
     assert section.row("GCN").ratio.median == 4.0
-    assert section.row("GCN").facts["accuracy"] == pytest.approx(0.7)
+    assert section.row("GCN").facts == {"accuracy": pytest.approx(0.7)}
+    assert "cut off after 60 s" in section.row("PyG APPNP").facts["note"]
 
 
 def test_parts_are_those_that_the_help_names():
@@ -174,9 +181,11 @@ def test_a_pyg_model_learns_the_same_from_the_same_seed(task):
     from adagcn.bench.pyg_models import fit_appnp, make_data
 
     data = make_data(task)
-    accuracy = fit_appnp(data, 0, max_epochs=60)
+    accuracy, finished = fit_appnp(data, 0, max_epochs=60)
+    assert finished
     assert accuracy > 0.5
-    assert accuracy == fit_appnp(data, 0, max_epochs=60)
+    assert (accuracy, True) == fit_appnp(data, 0, max_epochs=60)
+    assert not fit_appnp(data, 0, max_seconds=0.0)[1]
 
 
 def test_peers_have_the_libraries_that_the_extra_brings():

@@ -34,7 +34,9 @@ class SpeedPlan:
     peers : tuple of Peer
         Other libraries' models; those that are not installed are listed as such.
     fit_peers : bool
-        Whether PyTorch Geometric's APPNP is fitted whole as well, which takes minutes.
+        Whether PyTorch Geometric's APPNP is fitted as well.
+    most_fit_seconds : float
+        When a peer's fit is cut off, which would take minutes or hours.
     """
 
     repetitions: int = 9
@@ -44,6 +46,7 @@ class SpeedPlan:
     wide_units: int = 512
     peers: tuple[Peer, ...] = tuple(PEERS.values())
     fit_peers: bool = False
+    most_fit_seconds: float = 60.0
 
     def epochs(self, contestants: Sequence[Contestant], tick: Tick) -> dict[str, Samples]:
         """Return seconds per epoch of contestants, as often as planned."""
@@ -57,5 +60,5 @@ class SpeedPlan:
 
 QUICK = SpeedPlan()
 FULL = SpeedPlan(
-    repetitions=9, sample_seconds=0.2, fits=5, depths=(1, *range(2, 21, 2)), fit_peers=True
+    repetitions=9, sample_seconds=0.2, fits=3, depths=(1, *range(2, 21, 2)), fit_peers=True
 )

@@ -199,11 +199,15 @@ def scale(
 def large(
     options: BenchOptions,
     common: Common,
-    fits: Annotated[
+    epochs: Annotated[
         str,
         typer.Option(
-            "--fits", metavar="A,B|all|none", help="Fit these whole: adagcn, gcn, appnp, ppnp."
+            "--epochs", metavar="A,B|all|none", help="Time an epoch of adagcn, gcn, appnp, ppnp."
         ),
+    ] = "all",
+    fits: Annotated[
+        str,
+        typer.Option("--fits", metavar="A,B|all|none", help="Fit these whole, of the same."),
     ] = "all",
     memory: Annotated[
         bool, typer.Option("--memory/--no-memory", help="Measure peak memory too.")
@@ -216,11 +220,13 @@ def large(
     options.check()
     from adagcn.bench.large import FULL, QUICK, SYSTEMS, measure_large
 
+    timed = [] if epochs == "none" else chosen_names("--epochs", epochs, SYSTEMS)
     fitted = [] if fits == "none" else chosen_names("--fits", fits, SYSTEMS)
     plan = options.changed(FULL if options.full else QUICK, memory=memory)
     with _measuring(common) as run:
-        run.keep(measure_large(plan, fitted=fitted, seed=common.seed, tick=run.tick))
-    _show("large", run, options, common, {"fits": fitted})
+        sections = measure_large(plan, timed=timed, fitted=fitted, seed=common.seed, tick=run.tick)
+        run.keep(sections)
+    _show("large", run, options, common, {"epochs": timed, "fits": fitted})
 
 
 @contextmanager

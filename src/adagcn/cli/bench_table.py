@@ -39,7 +39,7 @@ def section_table(section: Section, *, width: int) -> Iterator[RenderableType]:
     ]
     yield rows_table(header, cells, width=width)
     for row in section.rows:
-        if row.seconds is None:
+        if row.seconds is None or (section.key == "fit" and "note" in row.facts):
             yield f"{row.name}: {row.facts['note']}"
     yield from _exponent_lines(section)
     yield from _large_lines(section)
