@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -25,7 +26,10 @@ from adagcn.estimators.problem import FitProblem, make_problem
 from adagcn.estimators.registry import MODELS
 from adagcn.estimators.settings import Settings
 from adagcn.graph import Features
-from adagcn.propagation.hops import hop_stream
+from adagcn.propagation.hops import HopFeatures, hop_stream
+from adagcn.propagation.normalize import make_propagator
+
+AS_PUBLISHED = "as published"  # the group of what the paper's code does, and ours does not
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,11 @@ class HopRows:
     train_rows: Features
     stop_rows: Features
     adopted_rows: Features
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the rows."""
+        return int(self.train_rows.shape[1])
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,6 @@ class AdaGCNTask:
         nodes = problem.nodes
         if nodes.stop_nodes is None:
             raise TypeError("a task has stopping nodes")
-        stream = hop_stream(problem.propagator, problem.features, teleport=self.settings.teleport)
         return [
             HopRows(
                 hop,
@@ -61,9 +69,14 @@ class AdaGCNTask:
                 features[nodes.stop_nodes],
                 features[problem.adoption.nodes],
             )
-            for hop, features in enumerate(islice(stream, wanted[-1] + 1))
+            for hop, features in enumerate(islice(self._hops(), wanted[-1] + 1))
             if hop in wanted
         ]
+
+    def _hops(self) -> Iterator[HopFeatures]:
+        return hop_stream(
+            self.problem.propagator, self.problem.features, teleport=self.settings.teleport
+        )
 
     def contestant(
         self, rows: HopRows, name: str, *, stopping: bool = True, adopting: bool = False
@@ -83,6 +96,22 @@ class AdaGCNTask:
             fit_hop(rows.hop, fit_rows, weight, stop_rows, None, targets)
 
         return Contestant(name, "adagcn", train)
+
+    def every_node(self, rows: HopRows, name: str) -> Contestant:
+        """Return the same with a pass over all nodes in each epoch, as the released code has it."""
+        training = self.contestant(rows, name)
+        fit_hop = network_fitter(self.model, self.problem, self.settings, self.seed)
+        learner = fit_hop.make_learner(random_stream(self.seed, "start", "cpu"), rows.n_features)
+        everything = learner.as_input(next(islice(self._hops(), rows.hop, None))[:])
+
+        @torch.no_grad()
+        def train(n_epochs: int) -> None:
+            with torch.enable_grad():
+                training.train(n_epochs)
+            for _ in range(n_epochs):
+                learner(everything)
+
+        return Contestant(name, AS_PUBLISHED, train)
 
 
 def stacked(above: Features, below: Features) -> Features:
@@ -136,6 +165,17 @@ def baseline(
     dtype = torch_dtype(features.dtype)
     network = system.make_network(resolved, features.shape[1], problem.n_classes, start, dtype)
     return Contestant(name, "ours", _training(network, problem, resolved, task.seed))
+
+
+def graph_made_anew(training: Contestant, task: Task, name: str) -> Contestant:
+    """Return a training that makes Â anew in every epoch, as the released code's GCN does."""
+
+    def train(n_epochs: int) -> None:
+        training.train(n_epochs)
+        for _ in range(n_epochs):
+            make_propagator(task.graph.adjacency)
+
+    return Contestant(name, AS_PUBLISHED, train)
 
 
 def _training(network: GraphNetwork, problem: NodeProblem, settings: Any, seed: int) -> Any:
