@@ -95,7 +95,7 @@ class BlockedPropagator:
         self._places[self._order] = np.arange(len(self._order))
         self._columns = column_blocks(*features.shape, itemsize=dtype.itemsize)
         self._dtype = dtype
-        self._matrix = torch_csr(in_order(propagator.astype(dtype), self._order, self._places))
+        self._matrix = torch_csr(in_order(propagator, self._order, self._places, dtype))
         self._teleport = teleport
         self._shares = list(self._input_shares(features)) if teleport else []
 
@@ -182,8 +182,10 @@ def near_order(matrix: sparse.csr_array) -> NDArray[np.int32]:
 
 
 def in_order(
-    matrix: sparse.csr_array, order: NDArray[Any], places: NDArray[Any]
+    matrix: sparse.csr_array, order: NDArray[Any], places: NDArray[Any], dtype: Any
 ) -> sparse.csr_array:
     """Return the matrix with its nodes in another order, each row's values in their old order."""
     rows = matrix[order]
-    return sparse.csr_array((rows.data, places[rows.indices], rows.indptr), shape=matrix.shape)
+    values = rows.data.astype(dtype, copy=False)
+    columns = places.astype(rows.indices.dtype)[rows.indices]
+    return sparse.csr_array((values, columns, rows.indptr), shape=matrix.shape)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from adagcn.errors import InputError
 
 Normalization = Literal["symmetric", "random_walk"]
+
+_N_ROWS = 4096  # divided at once
 
 
 def make_propagator(
@@ -52,15 +55,29 @@ def make_propagator(
         )
     n_nodes = adjacency.shape[0]
     with_self_loops = adjacency.astype(np.float64) + sparse.eye_array(n_nodes, format="csr")
-    out_degree = with_self_loops.sum(axis=1)
-    arcs = with_self_loops.tocoo()
-    if normalization == "random_walk":
-        values = arcs.data / out_degree[arcs.row]
-    else:
-        # Sums over rows of the transpose, not over columns: they add up in the same order, so that
-        # the result is symmetric to the last bit wherever the adjacency is.
-        in_degree = with_self_loops.T.tocsr().sum(axis=1)
-        values = arcs.data / np.sqrt(out_degree[arcs.row] * in_degree[arcs.col])
-    result = sparse.csr_array((values.astype(dtype), (arcs.row, arcs.col)), shape=arcs.shape)
-    result.sort_indices()
-    return result
+    with_self_loops.sort_indices()
+    # Products with ones, not sums: both add up one after the other, row by row, so that the result
+    # is symmetric to the last bit wherever the adjacency is.
+    out_degree = with_self_loops @ np.ones(n_nodes)
+    in_degree = with_self_loops.T @ np.ones(n_nodes)
+    values = np.empty(with_self_loops.nnz, dtype=dtype)
+    for rows, stored in _rows_at_once(with_self_loops):
+        if normalization == "random_walk":
+            divisor = out_degree[rows]
+        else:
+            divisor = np.sqrt(out_degree[rows] * in_degree[with_self_loops.indices[stored]])
+        values[stored] = with_self_loops.data[stored] / divisor
+    parts = (values, with_self_loops.indices, with_self_loops.indptr)
+    return sparse.csr_array(parts, shape=with_self_loops.shape)
+
+
+def _rows_at_once(matrix: sparse.csr_array) -> Iterator[tuple[NDArray[np.intp], slice]]:
+    """Yield the row of every stored value, part by part, and which part of the values that is.
+
+    Whole, they and what is computed with them would take several times the memory of the graph.
+    """
+    counts = np.diff(matrix.indptr)
+    for first in range(0, len(counts), _N_ROWS):
+        rows = np.arange(first, min(first + _N_ROWS, len(counts)))
+        stored = slice(int(matrix.indptr[first]), int(matrix.indptr[rows[-1] + 1]))
+        yield np.repeat(rows, counts[rows]), stored

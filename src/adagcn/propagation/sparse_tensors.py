@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
 
 def torch_csr(matrix: sparse.csr_array, *, bits: int | None = None) -> Tensor:
-    """Return the matrix as torch's, with indices of 32 or 64 bits, or as wide as they are."""
+    """Return the matrix as torch's, with indices of 32 or 64 bits, or as wide as they are.
+
+    It shares the memory of the matrix where it can.
+    """
     kind = matrix.indices.dtype if bits is None else {32: np.int32, 64: np.int64}[bits]
     return csr_tensor(
-        torch.from_numpy(matrix.indptr.astype(kind)),
-        torch.from_numpy(matrix.indices.astype(kind)),
-        torch.from_numpy(matrix.data.copy()),
+        _tensor(matrix.indptr.astype(kind, copy=False)),
+        _tensor(matrix.indices.astype(kind, copy=False)),
+        _tensor(matrix.data),
         matrix.shape,
     )
+
+
+def _tensor(values: NDArray[Any]) -> Tensor:
+    """Return an array as a tensor; torch wants memory that it could write to."""
+    return torch.from_numpy(np.require(values, requirements="W"))
 
 
 def csr_tensor(pointers: Tensor, columns: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
