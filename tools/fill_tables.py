@@ -1,0 +1,61 @@
+"""Fill the tables of the documentation from the committed ledger.
+
+A table that stands below a comment such as ``<!-- adagcn reproduce table2 --models adagcn -->`` is
+what that command prints. ``python tools/fill_tables.py`` writes such tables anew; the tests check
+that none is out of date.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from adagcn.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+LEDGER = ROOT / "results" / "ledger.jsonl.gz"
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+_TABLE = re.compile(r"(<!-- adagcn reproduce (?P<words>.+?) -->\n\n)(?:\|.*\n)+")
+
+
+def filled(text: str, ledger: Path) -> str:
+    """Return a page with every marked table as its command prints it now."""
+    return _TABLE.sub(lambda found: found[1] + printed(found["words"].split(), ledger), text)
+
+
+def printed(words: list[str], ledger: Path) -> str:
+    """Return the table that ``adagcn reproduce`` prints for these words."""
+    out = io.StringIO()
+    command = ["reproduce", *words, "--ledger", str(ledger), "--no-training", "--format", "md"]
+    with contextlib.redirect_stdout(out):
+        code = main(command)
+    if code != 0:
+        raise RuntimeError(f"adagcn {' '.join(command)} ended with {code}")
+    lines = out.getvalue().splitlines(keepends=True)
+    return "".join(line for line in lines if line.startswith("|"))
+
+
+def fresh_ledger(folder: Path) -> Path:
+    """Return a ledger of all published runs."""
+    ledger = folder / "ledger.sqlite"
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = main(["ledger", "import", str(LEDGER), "--ledger", str(ledger)])
+    if code != 0:
+        raise RuntimeError(f"{LEDGER} could not be imported")
+    return ledger
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = fresh_ledger(Path(folder))
+        for page in PAGES:
+            before = page.read_text(encoding="utf-8")
+            after = filled(before, ledger)
+            if after != before:
+                page.write_text(after, encoding="utf-8")
+                sys.stdout.write(f"written: {page.relative_to(ROOT)}\n")
