@@ -325,7 +325,7 @@ def test_the_last_layers_vote(share, coefficients, first):
     pairs = [(c, log_softmax(draw, axis=1)) for c, draw in zip(coefficients, draws, strict=True)]
     expected = sum(c * rule.votes(log_proba) for c, log_proba in pairs[first:])
     *_, last = rule.staged(pairs)
-    for votes in (last, rule.combined(pairs), rule.sum_votes(iter(pairs), coefficients)):
+    for votes in (last, rule.combined(pairs), rule.sum_votes(iter(pairs[first:]))):
         np.testing.assert_allclose(votes.total, expected)
         assert votes.weight == sum(coefficients[first:])
 

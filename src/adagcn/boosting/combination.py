@@ -63,22 +63,12 @@ class Combination:
 
     def combined(self, layers: Sequence[tuple[float, NDArray[np.float64]]]) -> CombinedVotes:
         """Return the votes of a whole ensemble, given as for :meth:`staged`."""
-        return self.sum_votes(layers, [coefficient for coefficient, _ in layers])
+        first = self.first_voter([coefficient for coefficient, _ in layers])
+        return self.sum_votes(layers[first:])
 
-    def sum_votes(
-        self,
-        layers: Iterable[tuple[float, NDArray[np.float64]]],
-        coefficients: Sequence[float],
-    ) -> CombinedVotes:
-        """Return the votes of layers that come one by one, with their coefficients known before."""
-        total: NDArray[np.float64] | float = 0.0
-        weight = 0.0
-        first = self.first_voter(coefficients)
-        for i, (coefficient, log_proba) in enumerate(layers):
-            if i >= first:
-                total = total + coefficient * self.votes(log_proba)
-                weight += coefficient
-        return CombinedVotes(np.asarray(total), weight)
+    def sum_votes(self, voters: Iterable[tuple[float, NDArray[np.float64]]]) -> CombinedVotes:
+        """Return the votes of the layers that vote, which may come one by one."""
+        return _summed((weight, self.votes(log_proba)) for weight, log_proba in voters)
 
     def staged(
         self, layers: Iterable[tuple[float, NDArray[np.float64]]]
@@ -91,9 +81,9 @@ class Combination:
             In the order of the hops.
         """
         heard: list[tuple[float, NDArray[np.float64]]] = []
-        for layer in layers:
-            heard.append(layer)
-            yield self.combined(heard)
+        for coefficient, log_proba in layers:
+            heard.append((coefficient, self.votes(log_proba)))
+            yield _summed(heard[self.first_voter([weight for weight, _ in heard]) :])
 
 
 @dataclass(frozen=True)
@@ -111,3 +101,12 @@ class CombinedVotes:
         """
         n_classes = self.total.shape[1]
         return np.asarray(log_softmax(self.total / (self.weight * (n_classes - 1)), axis=1))
+
+
+def _summed(votes: Iterable[tuple[float, NDArray[np.float64]]]) -> CombinedVotes:
+    total: NDArray[np.float64] | float = 0.0
+    weight = 0.0
+    for coefficient, vote in votes:
+        total = total + coefficient * vote
+        weight += coefficient
+    return CombinedVotes(np.asarray(total), weight)

@@ -299,8 +299,10 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
     def _combined(self, X: ArrayLike, graph: Graph | None) -> CombinedVotes:
         check_is_fitted(self, "layers_")
         settings = fitted_settings(self.params_)
-        layers = self._layer_log_proba(problems.rows_to_score(self, X, graph), settings)
-        return boosting_rule(settings).combination.sum_votes(layers, self.layer_weights_.tolist())
+        combination = boosting_rule(settings).combination
+        first = combination.first_voter(self.layer_weights_.tolist())
+        rows = problems.rows_to_score(self, X, graph)
+        return combination.sum_votes(self._layer_log_proba(rows, settings, first_layer=first))
 
     def _staged(self, X: ArrayLike, graph: Graph | None) -> Iterator[CombinedVotes]:
         check_is_fitted(self, "layers_")
@@ -309,11 +311,12 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         return boosting_rule(settings).combination.staged(layers)
 
     def _layer_log_proba(
-        self, rows: Rows, settings: Settings
+        self, rows: Rows, settings: Settings, *, first_layer: int = 0
     ) -> Iterator[tuple[float, NDArray[np.float64]]]:
-        """Yield each layer's coefficient and log-probabilities, streaming the hops once."""
+        """Yield the coefficient and log-probabilities of layers, streaming the hops once."""
         hops = hop_stream(rows.propagator, rows.features, teleport=settings.teleport)
-        for layer, hop_features in zip(self.layers_, hops, strict=False):
+        layers = zip(self.layers_, hops, strict=False)
+        for layer, hop_features in islice(layers, first_layer, None):
             hop_rows = scale_hop(hop_features[rows.positions], layer.factor, settings.hop_scale)
             yield layer.coefficient, layer.learner.log_proba(hop_rows)
 
