@@ -23,6 +23,10 @@ LEAST_SLOW_EPOCHS = 2
 LONG_SECONDS = 1.0
 MOST_EPOCHS = 400
 
+# Before every sample: a library whose turn is over keeps its threads spinning for a while, and they
+# would slow down whoever comes next.
+PAUSE_SECONDS = 0.1
+
 
 @dataclass(frozen=True)
 class Contestant:
@@ -102,6 +106,7 @@ def _rounds(
     found: dict[str, list[float]] = {name: [] for name in samplers}
     for _ in range(repetitions):
         for name, sampler in samplers.items():
+            time.sleep(PAUSE_SECONDS)
             found[name].append(sampler())
             tick()
     return {name: np.array(values) for name, values in found.items()}
