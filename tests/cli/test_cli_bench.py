@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from adagcn.bench import large, speed, speed_plan
+from adagcn.bench import large, speed, speed_plan, timing
 from adagcn.bench import scale as scale_bench
 from adagcn.bench.speed_plan import SpeedPlan
 from adagcn.data import planted_partition
 
 TINY = SpeedPlan(repetitions=2, sample_seconds=0.0, fits=1, depths=(1, 2), wide_units=32)
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch):
+    monkeypatch.setattr(timing, "PAUSE_SECONDS", 0.0)
 
 
 @pytest.fixture
