@@ -5,7 +5,8 @@ import pytest
 from bench_fixtures import no_tick
 
 from adagcn.bench import large
-from adagcn.bench.large import LargePlan, data_bytes, make_large_task, measure_large
+from adagcn.bench.large import LargePlan, make_large_task, measure_large
+from adagcn.bench.memory import data_bytes
 
 TINY = LargePlan(n_nodes=400, n_edges=2_000, repetitions=1, max_epochs=3, n_layers=2, memory=False)
 
@@ -46,7 +47,7 @@ def test_the_task_has_the_counts_and_shares_of_reddit():
     assert len(task.split.train_nodes) == 659
     assert len(task.split.stop_nodes) == 100
     assert 9_000 < task.graph.adjacency.nnz / 2 <= 10_000
-    assert data_bytes(task) > task.graph.features.nbytes
+    assert data_bytes(task.graph) > task.graph.features.nbytes
     same = make_large_task(1_000, 10_000, seed=3)
     assert np.array_equal(task.graph.features, same.graph.features)
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import f1_score
 
 from adagcn.bench.measures import Row, Section, measure, ratio
-from adagcn.bench.memory import peak_growth
+from adagcn.bench.memory import data_bytes, peak_growth
 from adagcn.bench.our_models import adagcn_task, baseline
 from adagcn.bench.speed_plan import ADAGCN
 from adagcn.bench.task import Task
@@ -121,13 +121,6 @@ def make_large_task(n_nodes: int, n_edges: int, seed: int) -> Task:
     return Task(graph, Split(f"random:{seed}", *np.split(order, ends)), seed)
 
 
-def data_bytes(task: Task) -> int:
-    """Return the bytes of features and graph."""
-    adjacency = task.graph.adjacency
-    parts = (adjacency.data, adjacency.indices, adjacency.indptr, task.graph.features)
-    return sum(int(part.nbytes) for part in parts)
-
-
 def _epoch_section(task: Task, plan: LargePlan, timed: Sequence[str], tick: Tick) -> Section:
     contestants = dict(zip(timed, _contestants(task, timed), strict=True))
     samples = epoch_seconds(
@@ -202,9 +195,9 @@ def _fit_section(task: Task, plan: LargePlan, fitted: Sequence[str], tick: Tick)
         "fits": plan.fits,
         "max_epochs": plan.max_epochs,
         "n_layers": plan.n_layers,
-        "data_bytes": data_bytes(task),
+        "data_bytes": data_bytes(task.graph),
         "peak_bytes": peak,
-        "peak_over_data": None if peak is None else peak / data_bytes(task),
+        "peak_over_data": None if peak is None else peak / data_bytes(task.graph),
     }
     return Section(
         key="large_fit",

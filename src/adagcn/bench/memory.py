@@ -9,10 +9,19 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adagcn.graph import Graph
+
 Made = TypeVar("Made")
 
 _STATUS = Path("/proc/self/status")
 _RESET = Path("/proc/self/clear_refs")
+
+
+def data_bytes(graph: Graph) -> int:
+    """Return the bytes of a graph's edges and dense features."""
+    adjacency = graph.adjacency
+    parts = (adjacency.data, adjacency.indices, adjacency.indptr, graph.features)
+    return sum(int(part.nbytes) for part in parts)
 
 
 def peak_growth(

@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from adagcn.bench.measures import Row, Samples, Section, fit_exponent, measure, ratio
-from adagcn.bench.memory import peak_growth
+from adagcn.bench.memory import data_bytes, peak_growth
 from adagcn.bench.timing import Tick, call_seconds
 from adagcn.data.generators import planted_partition
 from adagcn.estimators.adagcn import AdaGCNClassifier
@@ -90,13 +90,6 @@ class Job:
     sizes: Sizes
     seed: int
 
-    @property
-    def data_bytes(self) -> int:
-        """Bytes of the features and of the graph."""
-        adjacency = self.graph.adjacency
-        parts = (adjacency.data, adjacency.indices, adjacency.indptr, self.graph.features)
-        return sum(int(part.nbytes) for part in parts)
-
 
 def make_job(sizes: Sizes, seed: int) -> Job:
     """Generate a graph of these sizes."""
@@ -163,7 +156,7 @@ def _section(axis: str, plan: ScalePlan, seed: int, tick: Tick) -> Section:
         dataset=axis,
         title=f"one fit ({EPOCHS} epochs a layer) against {AXES[axis]}",
         ratio_name="over the smallest",
-        rows=tuple(scale_rows(sizes, seconds, peaks, [job.data_bytes for job in jobs])),
+        rows=tuple(scale_rows(sizes, seconds, peaks, [data_bytes(job.graph) for job in jobs])),
         facts={"start": asdict(plan.start), "exponents": exponents(sizes, seconds, peaks)},
     )
 
