@@ -275,6 +275,20 @@ def test_interrupted_training_leaves_nothing_behind(tables, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_while_a_class_is_being_built_ends_with_its_code(tmp_path):
+    """Dataclasses run strings while modules load; CPython remembers an interrupt in those."""
+    (tmp_path / "typer.py").write_text("exec('raise KeyboardInterrupt')")
+    done = subprocess.run(
+        [sys.executable, "-m", "adagcn.cli", "--version"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
 def test_a_reader_that_leaves_early_is_no_error(tables, model):
     words = ["predict", str(model[0]), *tables.options]
