@@ -56,6 +56,29 @@ def test_no_generator_means_no_dropout(rows):
     assert not torch.equal(learner(inputs), learner(inputs, generator()))
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        make(),
+        make(relu_logits=True),
+        make(input_dropout=0.3),
+        make(hidden_dropout=0.4, input_dropout=0.3, relu_logits=True),
+        LinearLearner(40, 5, generator=generator(), dtype=torch.float64, input_dropout=0.3),
+    ],
+    ids=["plain", "relu logits", "input dropout", "all", "linear"],
+)
+def test_gradients_written_out_have_the_bits_of_autograd(rows, learner, form):
+    target = torch.rand(30, 5, dtype=torch.float64, generator=generator(1))
+    inputs = learner.as_input(form(rows.toarray()))
+    loss = -(torch.log_softmax(learner(inputs, generator(2)), dim=-1) * target).sum()
+    expected = torch.autograd.grad(loss, list(learner.parameters()))
+    found, gradients = learner.loss_gradients(inputs, target, generator(2))
+    assert torch.equal(found, loss)
+    for gradient, wanted in zip(gradients, expected, strict=True):
+        torch.testing.assert_close(gradient, wanted, rtol=0, atol=0)
+
+
 def test_start_is_uniform_within_one_over_root_fan_in():
     learner = TwoLayerPerceptron(400, 5, hidden_units=100, generator=generator())
     for weight, fan_in in ((learner.hidden, 400), (learner.output, 100)):

@@ -80,8 +80,32 @@ def test_l2_as_decay_equals_l2_in_the_loss(problem):
     loss = -(torch.log_softmax(logits, 1)[range(20), labels] * torch.from_numpy(weight)).sum()
     plain = torch.autograd.grad(loss, learner.hidden, retain_graph=True)[0]
     whole = torch.autograd.grad(loss + learner.penalty(), learner.hidden)[0]
-    decay = learner.parameter_groups(0.0)[0]["weight_decay"]
+    decay = learner.decays(0.0)[0]
     torch.testing.assert_close(whole, plain + decay * learner.hidden.detach())
+
+
+def test_steps_have_the_bits_of_torchs_optimizer_and_go_on_from_carried_moments():
+    settings = TrainingSettings(weight_decay=0.01)
+    ours, theirs = make_learner(first_layer_l2=0.1), make_learner(first_layer_l2=0.1)
+    groups = [
+        {"params": [parameter], "weight_decay": decay}
+        for parameter, decay in zip(theirs.parameters(), theirs.decays(0.01), strict=True)
+    ]
+    expected = torch.optim.Adam(groups, lr=settings.learning_rate, fused=True)
+    optimizer = make_optimizer(ours, settings)
+    draws = generator(3)
+    for step in range(6):
+        if step == 3:
+            optimizer = make_optimizer(ours, settings, optimizer.moments)
+        gradients = [
+            torch.randn(p.shape, dtype=p.dtype, generator=draws) for p in ours.parameters()
+        ]
+        optimizer.step(gradients)
+        for parameter, gradient in zip(theirs.parameters(), gradients, strict=True):
+            parameter.grad = gradient
+        expected.step()
+    for mine, wanted in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(mine, wanted)
 
 
 def test_weights_meet_their_own_rows(problem):

@@ -158,7 +158,7 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
                 got=f"{len(problem.nodes.labels)} nodes, classes {problem.classes.tolist()}",
                 fix="call fit with the same nodes, or set warm_start=False",
             )
-        if settings.carry_optimizer and not earlier[-1].learner.optimizer_states:
+        if settings.carry_optimizer and not earlier[-1].learner.moments:
             raise InputError(
                 "AGC-I625",
                 "warm_start cannot carry the optimizer on: a model file does not keep its state",

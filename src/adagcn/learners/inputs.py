@@ -50,6 +50,13 @@ def times(inputs: Input, weight: Tensor) -> Tensor:
     return inputs @ weight
 
 
+def transposed_times(inputs: Input, gradient: Tensor) -> Tensor:
+    """Return the product of the transposed rows with a gradient of shape (n_rows, n_units)."""
+    if isinstance(inputs, SparseRows):
+        return torch.from_numpy(inputs.matrix.T @ gradient.contiguous().numpy())
+    return inputs.t() @ gradient
+
+
 def drop(inputs: Input, rate: float, generator: torch.Generator | None) -> Input:
     """Return the input rows after dropout; ``generator=None`` means evaluation, no dropout."""
     if generator is None or rate == 0.0:
@@ -63,8 +70,13 @@ def dropout(values: Tensor, rate: float, generator: torch.Generator | None) -> T
     """Return values dropped at ``rate`` by an own generator, the kept ones divided by 1 − rate."""
     if generator is None or rate == 0.0:
         return values
+    return values * dropout_mask(values, rate, generator)
+
+
+def dropout_mask(values: Tensor, rate: float, generator: torch.Generator) -> Tensor:
+    """Return what dropout multiplies values with: 0 at ``rate``, else 1 / (1 − rate)."""
     draws = torch.rand(values.shape, generator=generator, dtype=values.dtype, device=values.device)
-    return values * (draws >= rate).to(values.dtype).div_(1.0 - rate)
+    return (draws >= rate).to(values.dtype).div_(1.0 - rate)
 
 
 class _SparseProduct(torch.autograd.Function):
@@ -77,4 +89,4 @@ class _SparseProduct(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return torch.from_numpy(ctx.matrix.T @ gradients[0].contiguous().numpy()), None
+        return transposed_times(SparseRows(ctx.matrix), gradients[0]), None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
 from adagcn.graph import Features
-from adagcn.learners.inputs import Input, as_input, drop, times
+from adagcn.learners.cross_entropy import cross_entropy_gradient
+from adagcn.learners.inputs import Input, as_input, drop, times, transposed_times
 from adagcn.learners.mlp import uniform_start
 
 
@@ -53,6 +54,15 @@ class LinearLearner(nn.Module):
         """Return logits of shape (n_rows, n_classes); a generator switches dropout on."""
         return times(drop(inputs, self.input_dropout, generator), self.output)
 
+    @torch.no_grad()
+    def loss_gradients(
+        self, inputs: Input, target: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Return the loss −Σ_ik T_ik log p_ik and its gradient by W, Bᵀ ∂F with F = B W."""
+        inputs = drop(inputs, self.input_dropout, generator)
+        loss, by_logits = cross_entropy_gradient(times(inputs, self.output), target)
+        return loss, [transposed_times(inputs, by_logits)]
+
     def members(self) -> list[Self]:
         """Return what is trained: this map."""
         return [self]
@@ -64,6 +74,6 @@ class LinearLearner(nn.Module):
         """Return (λ/2)‖W‖²."""
         return 0.5 * self.first_layer_l2 * self.output.square().sum()
 
-    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        """Return W with its whole decay; see the two-layer perceptron for why λ is part of it."""
-        return [{"params": [self.output], "weight_decay": weight_decay + self.first_layer_l2}]
+    def decays(self, weight_decay: float) -> list[float]:
+        """Return the decay of W; see the two-layer perceptron for why λ is part of it."""
+        return [weight_decay + self.first_layer_l2]

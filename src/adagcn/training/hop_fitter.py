@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from torch import Tensor
 
 from adagcn.errors import NumericalError
 from adagcn.graph import Features
+from adagcn.training.adam import Moments
 from adagcn.training.loop import (
     LabeledRows,
     Learner,
@@ -35,7 +35,7 @@ class FittedNetwork:
 
     learner: Learner
     record: TrainingRecord | None = None
-    optimizer_states: tuple[dict[str, Any], ...] = ()  # of each member, if carried
+    moments: tuple[Sequence[Moments], ...] = ()  # Adam's, of each member, if carried
     stoppers: tuple[Stopper, ...] = ()  # of each member, if shared
 
     def log_proba(self, rows: Features) -> NDArray[np.float64]:
@@ -60,7 +60,7 @@ class FittedNetwork:
 @dataclass(frozen=True)
 class _MemberFit:
     record: TrainingRecord
-    optimizer_state: dict[str, Any]
+    moments: Sequence[Moments]
     stopper: Stopper | None
 
 
@@ -127,7 +127,7 @@ class NetworkFitter:
         return FittedNetwork(
             learner,
             self._joint_record(learner, [fit.record for fit in fits], stop),
-            tuple(fit.optimizer_state for fit in fits) if self.carry_optimizer else (),
+            tuple(fit.moments for fit in fits) if self.carry_optimizer else (),
             tuple(fit.stopper for fit in fits if fit.stopper) if self.share_stopping else (),
         )
 
@@ -143,9 +143,7 @@ class NetworkFitter:
         previous: FittedNetwork | None,
     ) -> _MemberFit:
         """Train one member, with an optimizer and a stopper of its own."""
-        optimizer = make_optimizer(member, self.settings)
-        if previous is not None and self.carry_optimizer and previous.optimizer_states:
-            optimizer.load_state_dict(previous.optimizer_states[index])
+        optimizer = make_optimizer(member, self.settings, self._carried(previous, index))
         stopper = None if stop_rows is None else self._stopper(previous, index)
         record = train(
             member,
@@ -157,8 +155,7 @@ class NetworkFitter:
             stop_rows=stop_rows,
             stopper=stopper,
         )
-        state = copy.deepcopy(optimizer.state_dict()) if self.carry_optimizer else {}
-        return _MemberFit(record, state, stopper)
+        return _MemberFit(record, optimizer.moments, stopper)
 
     def _joint_record(
         self, learner: Learner, records: list[TrainingRecord], stop_rows: LabeledRows | None
@@ -178,6 +175,11 @@ class NetworkFitter:
         if self.stop_labels is None:
             raise TypeError("stopping rows need stop_labels")
         return self._labeled(learner, stop_rows, self.stop_labels)
+
+    def _carried(self, previous: FittedNetwork | None, index: int) -> Sequence[Moments]:
+        if self.carry_optimizer and previous is not None and previous.moments:
+            return previous.moments[index]
+        return ()
 
     def _stopper(self, previous: FittedNetwork | None, index: int) -> Stopper:
         if previous is not None and previous.stoppers:

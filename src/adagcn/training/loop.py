@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +10,10 @@ from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import log_softmax
 
 from adagcn.errors import NumericalError
 from adagcn.graph import Features
+from adagcn.training.adam import Adam, Moments
 from adagcn.training.stopping import StopOn, Stopper
 
 StopPenalty = Literal["full", "diluted", "none"]
@@ -24,8 +25,13 @@ class Learner(Protocol):
     def as_input(self, rows: Features) -> Any:
         """Return rows of a hop as the module takes them."""
 
-    def __call__(self, inputs: Any, generator: torch.Generator | None = None) -> Tensor:
-        """Return logits; a generator switches dropout on."""
+    def __call__(self, inputs: Any) -> Tensor:
+        """Return logits, without dropout."""
+
+    def loss_gradients(
+        self, inputs: Any, target: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Sequence[Tensor]]:
+        """Return the loss −Σ_ik T_ik log p_ik under dropout, and its gradient by each parameter."""
 
     def members(self) -> Sequence[Learner]:
         """Return the networks inside that are trained one by one."""
@@ -36,8 +42,8 @@ class Learner(Protocol):
     def penalty(self) -> Tensor:
         """Return the first-layer L2 term."""
 
-    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        """Return parameters for the optimizer, with the L2 term as part of their decay."""
+    def decays(self, weight_decay: float) -> Sequence[float]:
+        """Return the decay of each parameter, with the L2 term as part of it."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +111,7 @@ def train(  # noqa: PLR0913
     sample_weight: Tensor,
     settings: TrainingSettings,
     *,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     generator: torch.Generator,
     stop_rows: LabeledRows | None = None,
     stopper: Stopper | None = None,
@@ -127,8 +133,8 @@ def train(  # noqa: PLR0913
         Weight of each labeled row, in the same order; with those of adopted rows they sum to one.
     settings : TrainingSettings
         How.
-    optimizer : torch.optim.Optimizer
-        Made by :func:`make_optimizer`; its state is the caller's to carry or drop.
+    optimizer : Adam
+        Made by :func:`make_optimizer`; its moments are the caller's to carry or drop.
     generator : torch.Generator
         Draws the dropout.
     stop_rows, stopper : LabeledRows and Stopper, optional
@@ -148,10 +154,8 @@ def train(  # noqa: PLR0913
                 len(sample_weight), generator=generator, device=sample_weight.device
             )
             target = _target(rows, sample_weight[order], target)
-        loss = -(log_softmax(learner(rows.inputs, generator), dim=-1) * target).sum()
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
+        loss, gradients = learner.loss_gradients(rows.inputs, target, generator)
+        optimizer.step(gradients)
         if not math.isfinite(loss.item()):
             raise _diverged(epoch, loss.item(), settings.learning_rate)
         if stop_rows is not None and stopper is not None:
@@ -176,10 +180,13 @@ def evaluate(learner: Learner, rows: LabeledRows, penalty: StopPenalty) -> tuple
     return correct / n_rows, loss.item()
 
 
-def make_optimizer(learner: Learner, settings: TrainingSettings) -> torch.optim.Adam:
-    """Return Adam over the learner's parameters, each group with its own decay."""
-    groups = learner.parameter_groups(settings.weight_decay)
-    return torch.optim.Adam(groups, lr=settings.learning_rate, fused=True)
+def make_optimizer(
+    learner: Learner, settings: TrainingSettings, carried: Sequence[Moments] = ()
+) -> Adam:
+    """Return Adam over the learner's parameters, with a copy of carried moments or fresh ones."""
+    parameters = list(_module(learner).parameters())
+    moments = copy.deepcopy(list(carried)) or [Moments.fresh(each) for each in parameters]
+    return Adam(parameters, learner.decays(settings.weight_decay), settings.learning_rate, moments)
 
 
 def _target(rows: LabeledRows, sample_weight: Tensor, like: Tensor) -> Tensor:
