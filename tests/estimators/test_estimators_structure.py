@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from adagcn import AdaGCNClassifier
-from adagcn.estimators import hop_classifier, problem
+from adagcn.estimators import problem
 from adagcn.learners.mlp import TwoLayerPerceptron
 from adagcn.propagation.blocks import BlockedPropagator
 from adagcn.training.hop_fitter import NetworkFitter
@@ -68,7 +68,7 @@ def watch_rows(found, monkeypatch):
             found.gathers[-1].append(len(rows))
             return self.features[rows]
 
-    stream = hop_classifier.hop_stream
+    stream = problem.hop_stream
     fit, as_input = NetworkFitter.__call__, TwoLayerPerceptron.as_input
 
     def watched_fit(self, hop, rows, sample_weight, stop_rows, previous, adopted):
@@ -83,9 +83,7 @@ def watch_rows(found, monkeypatch):
             found.inputs.append(rows.shape[0])
         return as_input(self, rows)
 
-    monkeypatch.setattr(
-        hop_classifier, "hop_stream", lambda *a, **kw: map(WatchedHop, stream(*a, **kw))
-    )
+    monkeypatch.setattr(problem, "hop_stream", lambda *a, **kw: map(WatchedHop, stream(*a, **kw)))
     monkeypatch.setattr("adagcn.boosting.hop_boosting.size", lambda hop: 1.0)
     monkeypatch.setattr(NetworkFitter, "__call__", watched_fit)
     monkeypatch.setattr(TwoLayerPerceptron, "as_input", watched_input)

@@ -12,6 +12,7 @@ from adagcn.training.loop import (
     LabeledRows,
     TrainingSettings,
     evaluate,
+    in_blocks,
     make_optimizer,
     train,
 )
@@ -46,7 +47,7 @@ def problem():
 def fit(learner, rows, labels, weight, settings, **options):
     return train(
         learner,
-        LabeledRows(learner.as_input(rows), torch.from_numpy(labels)),
+        LabeledRows(in_blocks(learner, rows), torch.from_numpy(labels)),
         torch.from_numpy(weight),
         settings,
         optimizer=make_optimizer(learner, settings),
@@ -125,6 +126,20 @@ def test_weights_meet_their_own_rows(problem):
     assert (learners[0].hidden - learners[1].hidden).abs().max() > 1e-3
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_rows_some_at_a_time_are_trained_on_as_all_at_once(problem, form, monkeypatch):
+    rows, labels, weight = problem
+    learners, losses = [make_learner(), make_learner()], []
+    for learner, at_once in zip(learners, (20, 7), strict=True):
+        monkeypatch.setattr("adagcn.training.loop.ROWS_AT_ONCE", at_once)
+        fit(learner, form(rows), labels, weight, TrainingSettings(max_epochs=10))
+        blocks = in_blocks(learner, form(rows))
+        assert len(blocks) == {20: 1, 7: 3}[at_once]
+        losses.append(evaluate(learner, LabeledRows(blocks, torch.from_numpy(labels)), "none"))
+    torch.testing.assert_close(learners[0].hidden, learners[1].hidden, rtol=0, atol=1e-13)
+    assert losses[0] == pytest.approx(losses[1], abs=1e-13)
+
+
 def test_without_stopping_rows_every_epoch_runs(problem):
     learner = make_learner()
     record = fit(learner, *problem, TrainingSettings(max_epochs=7))
@@ -134,7 +149,7 @@ def test_without_stopping_rows_every_epoch_runs(problem):
 def test_stop_penalty_is_whole_divided_or_left_out(problem):
     rows, labels, _ = problem
     learner = make_learner(first_layer_l2=0.7)
-    stop = LabeledRows(learner.as_input(rows), torch.from_numpy(labels))
+    stop = LabeledRows(in_blocks(learner, rows), torch.from_numpy(labels))
     penalty = learner.penalty().item()
     none = evaluate(learner, stop, "none")[1]
     assert evaluate(learner, stop, "full")[1] == pytest.approx(none + penalty)

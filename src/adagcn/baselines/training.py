@@ -19,7 +19,7 @@ from adagcn.baselines.settings import NetworkSettings
 from adagcn.baselines.stopping import make_stopper
 from adagcn.baselines.system import GraphInput, NodeProblem, Recipe
 from adagcn.errors import FormatError, NumericalError
-from adagcn.training.loop import LabeledRows, StopPenalty, TrainingRecord
+from adagcn.training.loop import StopPenalty, TrainingRecord
 
 Purpose = Literal["start", "training"]
 MakeNetwork = Callable[[Any, int, int, torch.Generator, torch.dtype], GraphNetwork]
@@ -115,7 +115,7 @@ def train(
     stop_rows = None
     if nodes.stop_nodes is not None and problem.stop_labels is not None:
         labels = torch.from_numpy(problem.stop_labels).to(device)
-        stop_rows = LabeledRows(network.training_view(problem.inputs, nodes.stop_nodes), labels)
+        stop_rows = network.training_view(problem.inputs, nodes.stop_nodes), labels
     stopper = make_stopper(settings.stop_on, settings.patience)
     optimizer = network.make_optimizer(settings)
     epoch = 0
@@ -126,7 +126,7 @@ def train(
             optimizer.step()
             _check_finite(loss, epoch, settings.learning_rate)
         if stop_rows is not None:
-            accuracy, stop_loss = _evaluate(network, stop_rows, settings.stop_penalty)
+            accuracy, stop_loss = _evaluate(network, *stop_rows, settings.stop_penalty)
             if stopper.should_stop(accuracy, stop_loss, network):
                 break
     if stop_rows is None:
@@ -144,16 +144,15 @@ def random_stream(seed: int, purpose: Purpose, device: str) -> torch.Generator:
 
 @torch.no_grad()
 def _evaluate(
-    network: GraphNetwork, rows: LabeledRows, penalty: StopPenalty
+    network: GraphNetwork, view: Any, labels: Tensor, penalty: StopPenalty
 ) -> tuple[float, float]:
     """Return accuracy and loss on the stopping nodes, without dropout."""
-    logits = network(rows.inputs)
-    n_rows = len(rows.labels)
-    correct = (logits.argmax(dim=1) == rows.labels).sum().item()
-    loss = cross_entropy(logits, rows.labels)
+    logits = network(view)
+    correct = (logits.argmax(dim=1) == labels).sum().item()
+    loss = cross_entropy(logits, labels)
     if penalty != "none":
-        loss = loss + network.penalty() / (n_rows if penalty == "diluted" else 1)
-    return correct / n_rows, loss.item()
+        loss = loss + network.penalty() / (len(labels) if penalty == "diluted" else 1)
+    return correct / len(labels), loss.item()
 
 
 def _target(problem: NodeProblem, like: Tensor) -> Tensor:

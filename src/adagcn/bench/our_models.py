@@ -26,7 +26,7 @@ from adagcn.estimators.problem import FitProblem, make_problem
 from adagcn.estimators.registry import MODELS
 from adagcn.estimators.settings import Settings
 from adagcn.graph import Features
-from adagcn.propagation.hops import HopFeatures, hop_stream
+from adagcn.propagation.hops import HopFeatures
 from adagcn.propagation.normalize import make_propagator
 
 AS_PUBLISHED = "as published"  # the group of what the paper's code does, and ours does not
@@ -74,9 +74,7 @@ class AdaGCNTask:
         ]
 
     def _hops(self) -> Iterator[HopFeatures]:
-        return hop_stream(
-            self.problem.propagator, self.problem.features, teleport=self.settings.teleport
-        )
+        return self.problem.source.hops()
 
     def contestant(
         self, rows: HopRows, name: str, *, stopping: bool = True, adopting: bool = False

@@ -15,6 +15,7 @@ from adagcn.boosting.adoption import NONE_ADOPTED, Adopter, Adoption
 from adagcn.boosting.combination import Combination
 from adagcn.errors import LayerWarning, NumericalError
 from adagcn.graph import Features
+from adagcn.propagation.hops import HopFeatures
 from adagcn.propagation.scaling import HopScale, hop_factor, scale_hop, size
 
 
@@ -131,7 +132,7 @@ class BoostedLayer:
 
 
 def boost_hops(
-    hops: Iterable[Features],
+    hops: Iterable[HopFeatures],
     fit_hop: FitHop,
     nodes: LabeledNodes,
     rule: BoostingRule,
@@ -165,8 +166,7 @@ def boost_hops(
     log_weight = earlier[-1].next_log_weight if earlier else start
     learner = earlier[-1].learner if earlier else None
     adopter = Adopter(adoption, rule.combination)
-    fit_nodes = np.concatenate([nodes.train_nodes, adoption.nodes])
-    n_train = len(nodes.train_nodes)
+    fit_layer = _LayerFitter(fit_hop, nodes, adoption, rule.hop_scale)
     input_size = None
     for hop, hop_features in enumerate(hops):
         input_size = input_size or size(hop_features)
@@ -176,19 +176,10 @@ def boost_hops(
             adopter.hear(made.coefficient, made.learner.log_proba(rows))
             continue
         factor = hop_factor(hop_features, input_size, rule.hop_scale)
-        rows = scale_hop(hop_features[fit_nodes], factor, rule.hop_scale)
-        stop_rows = None
-        if nodes.stop_nodes is not None:
-            stop_rows = scale_hop(hop_features[nodes.stop_nodes], factor, rule.hop_scale)
-        targets = adopter.targets()
-        weight = np.exp(log_weight)
-        if targets is not None:
-            weight *= 1.0 - adoption.weight
-        fit_rows = rows[:n_train] if targets is None else rows
-        learner = fit_hop(hop, fit_rows, weight, stop_rows, learner, targets)
-        log_proba = learner.log_proba(rows)
-        outcome = weigh_layer(hop, log_proba[:n_train], nodes.labels, log_weight, rule)
-        adopter.hear(outcome.coefficient, log_proba[n_train:])
+        said = fit_layer(hop, hop_features, factor, log_weight, learner, adopter.targets())
+        outcome = weigh_layer(hop, said.train_log_proba, nodes.labels, log_weight, rule)
+        adopter.hear(outcome.coefficient, said.adopted_log_proba)
+        learner = said.learner
         layer = BoostedLayer(
             hop=hop,
             learner=learner,
@@ -197,13 +188,60 @@ def boost_hops(
             weighted_error=outcome.error,
             log_weight=log_weight,
             next_log_weight=start if outcome.discarded else outcome.next_log_weight,
-            stop_log_proba=None if stop_rows is None else learner.log_proba(stop_rows),
+            stop_log_proba=said.stop_log_proba,
         )
+        del said  # large where many nodes are labeled, and not needed for the next hop
         yield layer
         if outcome.perfect and rule.combination.combine == "samme" and rule.on_perfect == "stop":
             _say_perfect(hop)
             return
         log_weight = layer.next_log_weight
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A new layer's learner, and what it says of the nodes that matter here."""
+
+    learner: Any
+    train_log_proba: NDArray[np.float64]
+    adopted_log_proba: NDArray[np.float64]
+    stop_log_proba: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class _LayerFitter:
+    """Gathers rows of a hop once, fits on them, and lets go of them."""
+
+    fit_hop: FitHop
+    nodes: LabeledNodes
+    adoption: Adoption
+    hop_scale: HopScale
+
+    def __call__(
+        self,
+        hop: int,
+        hop_features: HopFeatures,
+        factor: float,
+        log_weight: NDArray[np.float64],
+        previous: Any,
+        targets: NDArray[np.float64] | None,
+    ) -> _Said:
+        def rows_of(positions: NDArray[np.intp]) -> Features:
+            return scale_hop(hop_features[positions], factor, self.hop_scale)
+
+        n_train, stop_nodes = len(self.nodes.train_nodes), self.nodes.stop_nodes
+        rows = rows_of(np.concatenate([self.nodes.train_nodes, self.adoption.nodes]))
+        stop_rows = None if stop_nodes is None else rows_of(stop_nodes)
+        weight = np.exp(log_weight)
+        if targets is not None:
+            weight *= 1.0 - self.adoption.weight
+        fit_rows = rows[:n_train] if targets is None else rows
+        learner = self.fit_hop(hop, fit_rows, weight, stop_rows, previous, targets)
+        stop_log_proba = None if stop_rows is None else learner.log_proba(stop_rows)
+        del stop_rows
+        log_proba = learner.log_proba(rows)
+        # A copy: it is kept for long, and a view would keep what is said of all the others.
+        return _Said(learner, log_proba[:n_train], log_proba[n_train:].copy(), stop_log_proba)
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,8 @@ from adagcn.estimators import persistence
 from adagcn.estimators import problem as problems
 from adagcn.estimators.presets import resolve
 from adagcn.estimators.problem import FitProblem, Rows
-from adagcn.estimators.settings import Settings
+from adagcn.estimators.settings import Settings, fitted_settings
 from adagcn.graph import Graph
-from adagcn.propagation.hops import hop_stream
 from adagcn.propagation.scaling import scale_hop
 
 logger = logging.getLogger("adagcn")
@@ -121,11 +120,15 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         self, problem: FitProblem, settings: Settings, seed: int, earlier: Sequence[BoostedLayer]
     ) -> list[BoostedLayer]:
         """Run Algorithm 1 to the depth asked for."""
-        hops = hop_stream(problem.propagator, problem.features, teleport=settings.teleport)
         fit_hop = self._fit_hop(problem, settings, seed)
         rule = boosting_rule(settings)
         boosted = boost_hops(
-            hops, fit_hop, problem.nodes, rule, adoption=problem.adoption, earlier=earlier
+            problem.source.hops(),
+            fit_hop,
+            problem.nodes,
+            rule,
+            adoption=problem.adoption,
+            earlier=earlier,
         )
         new = _logged(boosted)
         if settings.n_layers != "auto":
@@ -314,8 +317,7 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
         self, rows: Rows, settings: Settings, *, first_layer: int = 0
     ) -> Iterator[tuple[float, NDArray[np.float64]]]:
         """Yield the coefficient and log-probabilities of layers, streaming the hops once."""
-        hops = hop_stream(rows.propagator, rows.features, teleport=settings.teleport)
-        layers = zip(self.layers_, hops, strict=False)
+        layers = zip(self.layers_, rows.source.hops(), strict=False)
         for layer, hop_features in islice(layers, first_layer, None):
             hop_rows = scale_hop(hop_features[rows.positions], layer.factor, settings.hop_scale)
             yield layer.coefficient, layer.learner.log_proba(hop_rows)
@@ -362,11 +364,6 @@ def boosting_rule(settings: Settings) -> BoostingRule:
         on_perfect=settings.on_perfect,
         hop_scale=settings.hop_scale,
     )
-
-
-def fitted_settings(params: dict[str, Any]) -> Settings:
-    """Return the settings inside a fitted model's ``params_``."""
-    return Settings(**{name: value for name, value in params.items() if name != "preset"})
 
 
 def _decision(votes: CombinedVotes) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ def network_fitter(
     estimator: Any, problem: FitProblem, settings: Settings, seed: int
 ) -> NetworkFitter:
     """Return the fitter of an estimator whose ``make_network`` gives its network."""
-    dtype = torch_dtype(problem.features.dtype)
+    dtype = torch_dtype(problem.source.features.dtype)
 
     def make_learner(generator: torch.Generator, n_features: int) -> Learner:
         n_classes = len(problem.classes)

@@ -7,6 +7,7 @@ column of ones for a bias. Behind this file the two are alike.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,18 +31,38 @@ from adagcn.estimators.node_labels import (
     checked_labels,
     node_positions,
 )
-from adagcn.estimators.settings import Settings
+from adagcn.estimators.settings import Settings, fitted_settings
 from adagcn.graph import Features, Graph
-from adagcn.propagation.normalize import make_propagator
+from adagcn.propagation.hops import HopFeatures, hop_stream
+from adagcn.propagation.normalize import Normalization, make_propagator
 from adagcn.propagation.screening import strongest_columns
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of a feature matrix, and what spreads features from row to row (``None``: nothing)."""
+class HopSource:
+    """Features of all rows, and what spreads them from row to row (``None``: nothing)."""
 
     features: Features
-    propagator: sparse.csr_array | None
+    adjacency: sparse.csr_array | None
+    normalization: Normalization
+    teleport: float
+
+    def hops(self) -> Iterator[HopFeatures]:
+        """Stream the hops. Â belongs to the stream alone, which lets go of it when it can."""
+        if self.adjacency is None:
+            return hop_stream(None, self.features, teleport=self.teleport)
+        return hop_stream(
+            make_propagator(self.adjacency, self.normalization, dtype=self.features.dtype),
+            self.features,
+            teleport=self.teleport,
+        )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to score."""
+
+    source: HopSource
     positions: NDArray[np.intp]
 
 
@@ -49,8 +70,7 @@ class Rows:
 class FitProblem:
     """Everything that a fit needs."""
 
-    features: Features
-    propagator: sparse.csr_array | None
+    source: HopSource
     nodes: LabeledNodes
     stop_labels: NDArray[np.int64] | None
     classes: NDArray[Any]
@@ -74,20 +94,18 @@ def make_problem(  # noqa: PLR0913
     check_pair(X_val, y_val)
     if estimator.graph is None:
         features, y, train, stop = _matrix_rows(estimator, X, y, X_val)
-        propagator, norm = None, _matrix_norm(settings)
+        norm = _matrix_norm(settings)
     else:
         train, stop = node_positions(estimator.graph, X, X_val)
         norm = resolved_norm(settings.feature_norm, estimator.graph)
         features = normalized_features(estimator.graph, norm)
-        propagator = _propagator(estimator.graph, settings, features)
     columns = strongest_columns(features, settings.max_features)
     features = _kept(features, columns, with_constant=estimator.graph is None)
     given = GivenLabels(y, y_val, sample_weight, estimator.class_weight)
     fraction = settings.validation_fraction
     found = checked_labels(train, stop, given, validation_fraction=fraction, seed=seed)
     return FitProblem(
-        features=features,
-        propagator=propagator,
+        source=_source(features, estimator.graph, settings),
         nodes=found.nodes,
         stop_labels=found.stop_labels,
         classes=found.classes,
@@ -99,6 +117,7 @@ def make_problem(  # noqa: PLR0913
 
 def rows_to_score(estimator: Any, X: ArrayLike, graph: Graph | None) -> Rows:
     """Return the checked rows behind a call of ``predict`` of a boosted model."""
+    settings = fitted_settings(estimator.params_)
     if not estimator.on_graph_:
         if graph is not None:
             raise InputError(
@@ -109,12 +128,11 @@ def rows_to_score(estimator: Any, X: ArrayLike, graph: Graph | None) -> Rows:
             )
         features = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64)
         features = _kept(features, estimator.columns_, with_constant=True)
-        return Rows(features, None, np.arange(features.shape[0]))
+        return Rows(_source(features, None, settings), np.arange(features.shape[0]))
     graph = graph_to_score(estimator, graph)
-    settings = Settings(**{k: v for k, v in estimator.params_.items() if k != "preset"})
     features = normalized_features(graph, settings.feature_norm)
     features = _kept(features, estimator.columns_, with_constant=False)
-    return Rows(features, _propagator(graph, settings, features), graph.positions(X))
+    return Rows(_source(features, graph, settings), graph.positions(X))
 
 
 def seed_of(random_state: Any) -> int:
@@ -206,5 +224,6 @@ def _adoption(graph: Graph | None, settings: Settings, nodes: LabeledNodes, seed
     )
 
 
-def _propagator(graph: Graph, settings: Settings, features: Features) -> sparse.csr_array:
-    return make_propagator(graph.adjacency, settings.normalization, dtype=features.dtype)
+def _source(features: Features, graph: Graph | None, settings: Settings) -> HopSource:
+    adjacency = None if graph is None else graph.adjacency
+    return HopSource(features, adjacency, settings.normalization, settings.teleport)

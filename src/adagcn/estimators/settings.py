@@ -73,3 +73,8 @@ class Settings(BaseModel):
 
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(Settings().model_dump())
+
+
+def fitted_settings(params: dict[str, Any]) -> Settings:
+    """Return the settings inside a fitted model's ``params_``."""
+    return Settings(**{name: value for name, value in params.items() if name != "preset"})

@@ -62,7 +62,12 @@ class ColumnBlocks:
 
     def __getitem__(self, nodes: Any) -> NDArray[Any]:
         places = self._places[nodes]
-        return np.concatenate([block[places] for block in self.blocks], axis=1)
+        rows = np.empty((len(places), self.shape[1]), dtype=self.blocks[0].dtype)
+        start = 0
+        for block in self.blocks:  # not concatenated: that would hold all rows twice
+            rows[:, start : start + block.shape[1]] = block[places]
+            start += block.shape[1]
+        return rows
 
     def release(self) -> list[Block]:
         """Return the blocks to whoever makes the next hop of them; this one is gone."""
@@ -186,6 +191,7 @@ def in_order(
 ) -> sparse.csr_array:
     """Return the matrix with its nodes in another order, each row's values in their old order."""
     rows = matrix[order]
-    values = rows.data.astype(dtype, copy=False)
-    columns = places.astype(rows.indices.dtype)[rows.indices]
-    return sparse.csr_array((values, columns, rows.indptr), shape=matrix.shape)
+    kind = sparse.get_index_dtype(maxval=max(rows.nnz, *rows.shape))  # 32 bits where they do
+    columns = places.astype(kind)[rows.indices]
+    parts = (rows.data.astype(dtype, copy=False), columns, rows.indptr.astype(kind, copy=False))
+    return sparse.csr_array(parts, shape=matrix.shape)

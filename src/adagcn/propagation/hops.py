@@ -68,7 +68,7 @@ def _hops(
         sparse_hop = in_cheaper_form(sparse_hop)
     hop: HopFeatures = sparse_hop
     blocked = BlockedPropagator(propagator, features, teleport=teleport)
-    del features, sparse_hop
+    del propagator, features, sparse_hop  # the memory of a graph, and perhaps of a hop
     while True:
         yield hop
         hop = blocked.step(hop)

@@ -35,7 +35,7 @@ def scale_hop(rows: Features, factor: float, how: HopScale) -> Features:
     Parameters
     ----------
     rows : csr_array or ndarray of shape (n_rows, n_features)
-        Any rows of the hop.
+        Any rows of the hop, gathered for this purpose: they are scaled in place.
     factor : float
         What :func:`hop_factor` gave for the hop.
     how : {"none", "row_l2", "hop"}
@@ -43,10 +43,10 @@ def scale_hop(rows: Features, factor: float, how: HopScale) -> Features:
         multiplies all by ``factor``.
     """
     if how == "row_l2":
-        scaled = normalize(rows, norm="l2", axis=1)
+        scaled = normalize(rows, norm="l2", axis=1, copy=False)
         return sparse.csr_array(scaled) if sparse.issparse(scaled) else scaled
     if how == "hop":
-        return rows * np.asarray(factor, dtype=rows.dtype)
+        rows *= np.asarray(factor, dtype=rows.dtype)
     return rows
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,12 +22,11 @@ from adagcn.training.loop import (
     TrainingRecord,
     TrainingSettings,
     evaluate,
+    in_blocks,
     make_optimizer,
     train,
 )
 from adagcn.training.stopping import Stopper
-
-ROWS_AT_ONCE = 8192  # scored together; bounds the memory of the hidden layer
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,18 @@ class FittedNetwork:
 
     def log_proba(self, rows: Features) -> NDArray[np.float64]:
         """Return log-probabilities of shape (n_rows, n_classes), block by block."""
-        starts = range(0, max(rows.shape[0], 1), ROWS_AT_ONCE)
-        blocks = [self._log_proba(rows[start : start + ROWS_AT_ONCE]) for start in starts]
-        return np.concatenate(blocks)
+        n_classes = self.learner(self.learner.as_input(rows[:0])).shape[1]
+        result = np.empty((rows.shape[0], n_classes))
+        start = 0
+        for block in in_blocks(self.learner, rows):  # bounds the memory on the way
+            said = self._log_proba(block)
+            result[start : start + len(said)] = said
+            start += len(said)
+        return result
 
     @torch.no_grad()
-    def _log_proba(self, rows: Features) -> NDArray[np.float64]:
-        logits = self.learner(self.learner.as_input(rows)).cpu().numpy().astype(np.float64)
+    def _log_proba(self, block: Any) -> NDArray[np.float64]:
+        logits = self.learner(block).cpu().numpy().astype(np.float64)
         if not np.isfinite(logits).all():
             raise NumericalError(
                 "AGC-N504",
@@ -169,7 +174,7 @@ class NetworkFitter:
         return TrainingRecord(epochs, *evaluate(learner, stop_rows, self.settings.stop_penalty))
 
     def _labeled(self, learner: Learner, rows: Features, labels: NDArray[np.int64]) -> LabeledRows:
-        return LabeledRows(learner.as_input(rows), torch.from_numpy(labels).to(self.device))
+        return LabeledRows(in_blocks(learner, rows), torch.from_numpy(labels).to(self.device))
 
     def _stop_rows(self, learner: Learner, stop_rows: Features) -> LabeledRows:
         if self.stop_labels is None:

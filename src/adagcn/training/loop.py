@@ -16,6 +16,8 @@ from adagcn.graph import Features
 from adagcn.training.adam import Adam, Moments
 from adagcn.training.stopping import StopOn, Stopper
 
+ROWS_AT_ONCE = 8192
+
 StopPenalty = Literal["full", "diluted", "none"]
 
 
@@ -83,17 +85,28 @@ class LabeledRows:
 
     Parameters
     ----------
-    inputs : any
-        As the learner takes them: labeled rows, and behind them the adopted ones.
+    blocks : sequence
+        The rows as the learner takes them, some at a time: labeled ones, and behind them the
+        adopted ones.
     labels : Tensor of shape (n_labeled,)
         Classes of the labeled rows.
     adopted : Tensor of shape (n_adopted, n_classes), optional
         Weighted target probabilities of the adopted rows.
     """
 
-    inputs: Any
+    blocks: Sequence[Any]
     labels: Tensor
     adopted: Tensor | None = None
+
+
+def in_blocks(learner: Learner, rows: Features) -> list[Any]:
+    """Return rows as the learner takes them, ``ROWS_AT_ONCE`` at a time.
+
+    So many rows pass through a learner at once: their hidden layer stays in the cache, and its
+    memory does not grow with the number of rows.
+    """
+    starts = range(0, max(rows.shape[0], 1), ROWS_AT_ONCE)
+    return [learner.as_input(rows[start : start + ROWS_AT_ONCE]) for start in starts]
 
 
 @dataclass(frozen=True)
@@ -146,15 +159,15 @@ def train(  # noqa: PLR0913
         What happened.
     """
     # The loss picks −log p of the label by a product with a constant matrix of weights.
-    target = _target(rows, sample_weight, learner(rows.inputs))
+    target = _target(learner, rows, sample_weight)
     epoch = 0
     for epoch in range(1, settings.max_epochs + 1):
         if not settings.align_weights:
             order = torch.randperm(
                 len(sample_weight), generator=generator, device=sample_weight.device
             )
-            target = _target(rows, sample_weight[order], target)
-        loss, gradients = learner.loss_gradients(rows.inputs, target, generator)
+            target = _target(learner, rows, sample_weight[order])
+        loss, gradients = _summed(learner, rows.blocks, target, generator)
         optimizer.step(gradients)
         if not math.isfinite(loss.item()):
             raise _diverged(epoch, loss.item(), settings.learning_rate)
@@ -171,7 +184,7 @@ def train(  # noqa: PLR0913
 @torch.no_grad()
 def evaluate(learner: Learner, rows: LabeledRows, penalty: StopPenalty) -> tuple[float, float]:
     """Return accuracy and loss on the stopping rows, without dropout."""
-    logits = learner(rows.inputs)
+    logits = _logits(learner, rows.blocks)
     n_rows = len(rows.labels)
     correct = (logits.argmax(dim=1) == rows.labels).sum().item()
     loss = torch.nn.functional.cross_entropy(logits, rows.labels)
@@ -189,10 +202,31 @@ def make_optimizer(
     return Adam(parameters, learner.decays(settings.weight_decay), settings.learning_rate, moments)
 
 
-def _target(rows: LabeledRows, sample_weight: Tensor, like: Tensor) -> Tensor:
+def _summed(
+    learner: Learner, blocks: Sequence[Any], target: Tensor, generator: torch.Generator
+) -> tuple[Tensor, Sequence[Tensor]]:
+    """Return the loss and its gradients, summed over blocks of rows."""
+    parts = zip(blocks, torch.split(target, ROWS_AT_ONCE), strict=True)
+    loss, gradients = learner.loss_gradients(*next(parts), generator)
+    for block, part in parts:
+        more, changes = learner.loss_gradients(block, part, generator)
+        loss += more
+        for gradient, change in zip(gradients, changes, strict=True):
+            gradient += change
+    return loss, gradients
+
+
+def _logits(learner: Learner, blocks: Sequence[Any]) -> Tensor:
+    return learner(blocks[0]) if len(blocks) == 1 else torch.cat([*map(learner, blocks)])
+
+
+@torch.no_grad()
+def _target(learner: Learner, rows: LabeledRows, sample_weight: Tensor) -> Tensor:
     """Return a matrix with w_i in the column of y_i, and the adopted rows' targets below."""
-    target = torch.zeros_like(like, requires_grad=False)
     n_labeled = len(rows.labels)
+    n_rows = n_labeled + (0 if rows.adopted is None else len(rows.adopted))
+    logits = learner(rows.blocks[0])
+    target = logits.new_zeros(n_rows, logits.shape[1])
     target[:n_labeled].scatter_(1, rows.labels[:, None], sample_weight[:, None].to(target.dtype))
     if rows.adopted is not None:
         target[n_labeled:] = rows.adopted
