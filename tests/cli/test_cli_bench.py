@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from adagcn.bench import large, speed, speed_plan, timing
+from adagcn.bench import large, speed, speed_plan, start, timing
 from adagcn.bench import scale as scale_bench
 from adagcn.bench.speed_plan import SpeedPlan
 from adagcn.data import planted_partition
@@ -106,6 +106,18 @@ def test_large_shows_f1_by_depth(run_cli, monkeypatch):
         assert words in outcome.stdout
     (epoch,) = run_cli("bench", "large", "--fits", "none", "--json").facts["sections"]
     assert epoch["facts"]["n_classes"] == 41
+
+
+def test_start_compares_fresh_processes(run_cli, monkeypatch):
+    """Starting torch takes seconds; the command is the same for what starts at once."""
+    assert start.STARTS["adagcn --help"] == ("-m", "adagcn.cli", "--help")
+    quick = {start.REFERENCE: ("-c", "pass"), "adagcn": ("-c", "import adagcn")}
+    monkeypatch.setattr(start, "STARTS", quick)
+    (section,) = run_cli("bench", "start", "--repetitions", "2", "--json").facts["sections"]
+    rows = {row["name"]: row for row in section["rows"]}
+    assert rows[start.REFERENCE]["ratio"]["median"] == 1.0
+    assert rows["adagcn"]["seconds"]["median"] > 0.0
+    assert "beyond them" in run_cli("bench", "start", "--repetitions", "1").stdout
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adagcn.cli.bench_table import section_table
+from adagcn.cli.bench_table import print_tables
 from adagcn.cli.campaign_options import chosen_names
 from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
-from adagcn.cli.output import check_out, facts_table, note, print_json, screen, steps_bar
+from adagcn.cli.output import check_out, note, print_json, steps_bar
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -229,6 +229,19 @@ def large(
     _show("large", run, options, common, {"epochs": timed, "fits": fitted})
 
 
+@bench_app.command("start")
+@with_option_groups
+def start(options: BenchOptions, common: Common) -> None:
+    """Time a fresh process until adagcn is imported, beside torch and scikit-learn alone."""
+    options.check()
+    from adagcn.bench.start import FULL, QUICK, measure_start
+
+    plan = options.changed(FULL if options.full else QUICK)
+    with _measuring(common) as run:
+        run.keep(measure_start(plan, tick=run.tick))
+    _show("start", run, options, common, {})
+
+
 @contextmanager
 def _measuring(common: Common) -> Iterator[_Run]:
     """Keep to the threads asked for, show progress, and calibrate before and after."""
@@ -269,7 +282,7 @@ def _show(
     if common.as_json:
         print_json({**facts, "sections": [asdict(section) for section in run.sections]})
     else:
-        _print_tables(facts, run.sections, run.noise)
+        print_tables(facts, run.sections, run.noise)
     if run.interrupted:
         note("interrupted: shown is what was finished before")
         raise typer.Exit(128 + signal.SIGINT)
@@ -285,21 +298,3 @@ def _warn(noise: Noise, sections: Sequence[Section]) -> None:
     for section in sections:
         if not section.facts.get("plausible", True):
             note(f"{section.dataset}: an epoch cannot be faster than its own products; it is noise")
-
-
-def _print_tables(facts: dict[str, Any], sections: Sequence[Section], noise: Noise) -> None:
-    console = screen()
-    for section in sections:
-        console.print(f"{section.dataset}: {section.title}", style="bold")
-        for part in section_table(section, width=console.width):
-            console.print(part)
-        console.print()
-    where, versions = facts["machine"], facts["versions"]
-    calm = f"a fixed product took {noise.drift:.2f} times as long after as before"
-    rows = [
-        ("machine", f"{where['processor']}, {where['usable_cores']} cores usable"),
-        ("threads", str(facts["threads"])),
-        ("versions", ", ".join(f"{name} {of}" for name, of in versions.items() if of)),
-        ("noise", f"{calm}; its quartiles are {noise.spread:.0%} apart"),
-    ]
-    console.print(facts_table(rows))

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from adagcn.cli.output import percent, rows_table
+from adagcn.cli.output import facts_table, percent, rows_table, screen
 
 if TYPE_CHECKING:
+    from adagcn.bench.machine import Noise
     from adagcn.bench.measures import Measure, Section
 
 _UNITS = ((1.0, " s"), (1e-3, " ms"), (1e-6, " µs"))
+
+
+def print_tables(facts: dict[str, Any], sections: Sequence[Section], noise: Noise) -> None:
+    """Print all sections, then where and how they were measured."""
+    console = screen()
+    for section in sections:
+        console.print(f"{section.dataset}: {section.title}", style="bold")
+        for part in section_table(section, width=console.width):
+            console.print(part)
+        console.print()
+    where, versions = facts["machine"], facts["versions"]
+    calm = f"a fixed product took {noise.drift:.2f} times as long after as before"
+    rows = [
+        ("machine", f"{where['processor']}, {where['usable_cores']} cores usable"),
+        ("threads", str(facts["threads"])),
+        ("versions", ", ".join(f"{name} {of}" for name, of in versions.items() if of)),
+        ("noise", f"{calm}; its quartiles are {noise.spread:.0%} apart"),
+    ]
+    console.print(facts_table(rows))
 
 
 def section_table(section: Section, *, width: int) -> Iterator[RenderableType]:
@@ -103,6 +123,7 @@ _EXTRA: dict[str, dict[str, Any]] = {
         "GB/s": lambda facts: f"{facts['gb_per_second']:.1f}",
         "of copy": lambda facts: percent(facts["share_of_copy"]["median"]),
     },
+    "start": {"beyond them": lambda facts: f"{facts['beyond_reference']:+.2f} s"},
     "scale": {"peak memory": _megabytes, "of data": _over_data},
 }
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import train_test_split
 
 from adagcn.boosting.hop_boosting import LabeledNodes
 from adagcn.errors import InputError
@@ -112,6 +111,9 @@ def _hold_out(
     """Set a share of the labeled nodes aside for stopping, the classes in proportion."""
     if fraction == 0.0:
         return nodes, None
+    # Here, since it takes a sixth of a second to import (plots, progress bars) and few need it.
+    from sklearn.model_selection import train_test_split
+
     try:
         kept, held = train_test_split(
             np.arange(len(nodes.labels)),
