@@ -85,6 +85,9 @@ class TwoLayerPerceptron(nn.Module):
         """Return logits of shape (n_rows, n_classes); a generator switches dropout on."""
         hidden = times(drop(inputs, self.input_dropout, generator), self.hidden).relu()
         hidden = dropout(hidden, self.hidden_dropout, generator)
+        if self.n_members == 1:
+            logits = hidden @ self.output[0]
+            return logits.relu() if self.relu_logits else logits
         by_member = hidden.reshape(len(hidden), *self.output.shape[:2]).transpose(0, 1)
         logits = by_member @ self.output
         logits = logits.relu() if self.relu_logits else logits
