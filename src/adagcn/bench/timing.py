@@ -17,10 +17,11 @@ Tick = Callable[[], object]  # called after every sample
 
 # Epochs of one sample. With fewer than the least, the flicker of the one epoch that is subtracted
 # is as large as the difference, and a sample may say anything. Milliseconds flicker; of epochs that
-# take this long, two will do.
+# take long, two will do, and of those that take very long, one.
 LEAST_EPOCHS = 10
 LEAST_SLOW_EPOCHS = 2
 LONG_SECONDS = 1.0
+VERY_LONG_SECONDS = 10.0
 MOST_EPOCHS = 400
 
 # Before every sample: a library whose turn is over keeps its threads spinning for a while, and they
@@ -58,7 +59,7 @@ def epoch_seconds(
     Parameters
     ----------
     contestants : sequence of Contestant
-        With different names. Each is trained twice before anything counts.
+        With different names. Each is trained once or twice before anything counts.
     repetitions : int
         Rounds through all contestants.
     sample_seconds : float
@@ -113,7 +114,9 @@ def _rounds(
 
 
 def _sample_epochs(each: Contestant, sample_seconds: float) -> int:
-    each.train(1)  # the first run pays for what libraries put off
+    # The first run pays for what libraries put off.
+    if seconds_of(lambda: each.train(1)) > VERY_LONG_SECONDS:
+        return 1
     seconds = seconds_of(lambda: each.train(3)) / 3
     least = round(np.clip(LONG_SECONDS / seconds, LEAST_SLOW_EPOCHS, LEAST_EPOCHS))
     return _count(sample_seconds, seconds, least=least)
