@@ -4,9 +4,8 @@ import json
 
 import numpy as np
 import pytest
-import torch
 
-from adagcn.bench.machine import LIBRARIES, calibrate, machine, noise, threads, versions
+from adagcn.bench.machine import LIBRARIES, calibrate, machine, noise, versions
 
 
 def test_the_machine_can_be_written_down():
@@ -36,10 +35,3 @@ def test_noise_says_drift_and_flicker():
 
 def test_a_calibration_has_samples():
     assert (calibrate() > 0.0).all()
-
-
-def test_threads_are_put_back():
-    before = torch.get_num_threads()
-    with threads(1):
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == before

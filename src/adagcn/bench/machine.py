@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -89,21 +87,6 @@ def noise(before: np.ndarray[Any, Any], after: np.ndarray[Any, Any]) -> Noise:
         drift=float(np.median(after) / np.median(before)),
         spread=max(_spread(before), _spread(after)),
     )
-
-
-@contextmanager
-def threads(n_threads: int) -> Iterator[None]:
-    """Compute with this many threads, and leave the process as it was."""
-    import torch
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    before = torch.get_num_threads()
-    with threadpool_limits(n_threads):
-        torch.set_num_threads(n_threads)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
 
 
 def _spread(samples: np.ndarray[Any, Any]) -> float:

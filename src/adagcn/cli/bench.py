@@ -245,7 +245,8 @@ def start(options: BenchOptions, common: Common) -> None:
 @contextmanager
 def _measuring(common: Common) -> Iterator[_Run]:
     """Keep to the threads asked for, show progress, and calibrate before and after."""
-    from adagcn.bench.machine import calibrate, noise, threads
+    from adagcn.bench.machine import calibrate, noise
+    from adagcn.engines.threads import threads
 
     with threads(common.threads), steps_bar("measuring", None) as tick:
         run = _Run(tick)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,16 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from adagcn.baselines.settings import SystemSettings
 from adagcn.baselines.system import Fitted, System, resolve
-from adagcn.estimators import persistence
 from adagcn.estimators.graph_problem import GraphFit, make_graph_fit, nodes_to_score
 from adagcn.estimators.network import checked_device
+from adagcn.estimators.persistence import SavedModel
 from adagcn.estimators.problem import seed_of
 from adagcn.graph import Graph
 
 logger = logging.getLogger("adagcn")
 
 
-class GraphModelClassifier(ClassifierMixin, BaseEstimator):
+class GraphModelClassifier(SavedModel, ClassifierMixin, BaseEstimator):
     """A system on a graph behind scikit-learn's contract; a subclass names it and its parameters.
 
     ``X`` is node ids. Every hyper-parameter defaults to ``None``, which means the preset's value;
@@ -171,23 +170,6 @@ class GraphModelClassifier(ClassifierMixin, BaseEstimator):
     ) -> Iterator[float]:
         """Yield the accuracy of the one stage that there is, as boosted models do of each."""
         yield float(accuracy_score(y, self.predict(X, graph=graph)))
-
-    # Files
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to one checked file; see :mod:`adagcn.estimators.model_file`."""
-        check_is_fitted(self, "fitted_")
-        persistence.save_model(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path, *, graph: Graph | None = None) -> Self:
-        """Read a model that :meth:`save` wrote, to predict on ``graph``."""
-        return persistence.load_model(cls, path, graph)
-
-    @property
-    def model_digest_(self) -> str:
-        """SHA-256 of what was learnt and the resolved parameters; no times, no versions."""
-        return persistence.model_digest(self)
 
     def __sklearn_tags__(self) -> Any:
         """Say that X is node ids."""

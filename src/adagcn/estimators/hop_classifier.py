@@ -6,7 +6,6 @@ import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,8 +19,8 @@ from adagcn.boosting.combination import Combination, CombinedVotes
 from adagcn.boosting.depth import best_prefix
 from adagcn.boosting.hop_boosting import BoostedLayer, BoostingRule, FitHop, boost_hops
 from adagcn.errors import InputError, LayerWarning, WeightCollapseWarning
-from adagcn.estimators import persistence
 from adagcn.estimators import problem as problems
+from adagcn.estimators.persistence import SavedModel
 from adagcn.estimators.presets import resolve
 from adagcn.estimators.problem import FitProblem, Rows
 from adagcn.estimators.settings import Settings, fitted_settings
@@ -33,7 +32,7 @@ logger = logging.getLogger("adagcn")
 COLLAPSED_BELOW = 0.1  # effective sample size, against the start, that deserves a warning
 
 
-class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
+class HopBoostingClassifier(SavedModel, ClassifierMixin, BaseEstimator):
     """Boosting over hops behind scikit-learn's contract; subclasses name the learner.
 
     ``X`` is node ids wherever a graph is given, and a plain feature matrix (every hop is the
@@ -324,23 +323,6 @@ class HopBoostingClassifier(ClassifierMixin, BaseEstimator):
 
     def _labels(self, votes: CombinedVotes) -> NDArray[Any]:
         return np.asarray(self.classes_[votes.total.argmax(axis=1)])
-
-    # Files
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to one checked file; see :mod:`adagcn.estimators.model_file`."""
-        check_is_fitted(self, "layers_")
-        persistence.save_model(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path, *, graph: Graph | None = None) -> Self:
-        """Read a model that :meth:`save` wrote, to predict on ``graph``."""
-        return persistence.load_model(cls, path, graph)
-
-    @property
-    def model_digest_(self) -> str:
-        """SHA-256 of what was learnt and the resolved parameters; no times, no versions."""
-        return persistence.model_digest(self)
 
     def __sklearn_tags__(self) -> Any:
         """Say which kind of X is on: node ids with a graph, a feature matrix without."""

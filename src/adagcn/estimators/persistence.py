@@ -6,11 +6,12 @@ import hashlib
 import warnings
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
+from sklearn.utils.validation import check_is_fitted
 
 from adagcn.errors import FormatError, InputError, OtherGraphWarning
 from adagcn.estimators import boosted_layers
@@ -32,6 +33,25 @@ from adagcn.training.loop import TrainingRecord
 Estimator = TypeVar("Estimator", bound=Any)
 
 _LEARNT = {"model", "preset", "params", "classes", "tensors", "n_features", "on_graph"}
+
+
+class SavedModel:
+    """What every estimator here can do with files."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to one checked file; see :mod:`adagcn.estimators.model_file`."""
+        check_is_fitted(self, "classes_")
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path, *, graph: Graph | None = None) -> Self:
+        """Read a model that :meth:`save` wrote, to predict on ``graph``."""
+        return load_model(cls, path, graph)
+
+    @property
+    def model_digest_(self) -> str:
+        """SHA-256 of what was learnt and the resolved parameters; no times, no versions."""
+        return model_digest(self)
 
 
 def save_model(estimator: Any, path: str | Path) -> None:

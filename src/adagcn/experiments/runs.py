@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from adagcn.data.splits import Split, make_split
+from adagcn.engines.threads import threads
 from adagcn.errors import AdaGCNWarning, IntegrityError, PresetNotice
 from adagcn.estimators.registry import NodeClassifier, model_class
 from adagcn.experiments.provenance import code_versions
@@ -182,7 +183,7 @@ def execute(run: Run, graph: Graph) -> RunResult:
         )
     model = build_model(run.model, run.preset, run.params, graph, run.seed)
     _warm_up()
-    with _threads(run.threads), _notices() as notices:
+    with threads(run.threads), _notices() as notices:
         seconds = fit_on_split(model, graph, split)
         by_depth = list(model.staged_score(*graph.ids_and_labels(split.score_nodes)))
     return RunResult(
@@ -213,21 +214,6 @@ def fit_on_split(model: NodeClassifier, graph: Graph, split: Split) -> float:
     start = time.perf_counter()
     model.fit(*graph.ids_and_labels(split.train_nodes), X_val=X_val, y_val=y_val)
     return time.perf_counter() - start
-
-
-@contextmanager
-def _threads(n_threads: int) -> Iterator[None]:
-    """Compute with this many threads, and leave the process as it was."""
-    import torch
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    before = torch.get_num_threads()
-    with threadpool_limits(n_threads):
-        torch.set_num_threads(n_threads)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
 
 
 @contextmanager
