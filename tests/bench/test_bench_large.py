@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bench_fixtures import no_tick
@@ -31,6 +33,20 @@ def test_f1_of_every_depth_ends_with_that_of_the_model(sections):
     facts = sections[1].row("AdaGCN").facts
     assert len(facts["f1_by_depth"]) == TINY.n_layers
     assert facts["f1_by_depth"][-1] == facts["f1_micro"]
+
+
+def test_several_runs_have_seeds_of_their_own_and_a_deviation(sections):
+    assert sections[1].row("V.GCN").facts["f1_micro_deviation"] is None
+    plan = replace(TINY, fits=3)
+    (fit,) = measure_large(plan, timed=[], fitted=["gcn"], tick=no_tick)
+    scores = [
+        large.fit_whole(make_large_task(400, 2_000, 0), "gcn", plan, seed).micro
+        for seed in range(3)
+    ]
+    facts = fit.row("V.GCN").facts
+    assert len(set(scores)) > 1
+    assert facts["f1_micro"] == pytest.approx(np.mean(scores))
+    assert facts["f1_micro_deviation"] == pytest.approx(np.std(scores, ddof=1))
 
 
 def test_only_what_is_asked_for_is_fitted():

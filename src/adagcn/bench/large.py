@@ -190,6 +190,7 @@ def _fit_section(task: Task, plan: LargePlan, fitted: Sequence[str], tick: Tick)
         for key, fits in found.items()
     ]
     peak = _peak(plan, task.seed) if plan.memory else None
+    runs = f"; {plan.fits} runs, F1 with their standard deviation" if plan.fits > 1 else ""
     facts = {
         **_facts(task),
         "fits": plan.fits,
@@ -202,7 +203,7 @@ def _fit_section(task: Task, plan: LargePlan, fitted: Sequence[str], tick: Tick)
     return Section(
         key="large_fit",
         dataset=_name(task),
-        title=f"whole fits of at most {plan.max_epochs} epochs (each layer, for AdaGCN)",
+        title=f"whole fits of at most {plan.max_epochs} epochs (each layer, for AdaGCN){runs}",
         ratio_name="AdaGCN is faster by",
         rows=tuple(rows),
         facts=facts,
@@ -230,10 +231,11 @@ def fit_whole(task: Task, key: str, plan: LargePlan, seed: int) -> _Fit:
 
 
 def _fit_facts(fits: Sequence[_Fit]) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "f1_micro": float(np.mean([fit.micro for fit in fits])),
-        "f1_macro": float(np.mean([fit.macro for fit in fits])),
-    }
+    facts: dict[str, Any] = {}
+    for kind in ("micro", "macro"):
+        scores = [getattr(fit, kind) for fit in fits]
+        facts[f"f1_{kind}"] = float(np.mean(scores))
+        facts[f"f1_{kind}_deviation"] = float(np.std(scores, ddof=1)) if len(fits) > 1 else None
     if fits[0].by_depth:
         facts["f1_by_depth"] = np.mean([fit.by_depth for fit in fits], axis=0).tolist()
     return facts

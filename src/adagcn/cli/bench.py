@@ -209,6 +209,9 @@ def large(
         str,
         typer.Option("--fits", metavar="A,B|all|none", help="Fit these whole, of the same."),
     ] = "all",
+    runs: Annotated[
+        int, typer.Option("--runs", metavar="N", min=1, help="Whole fits of each, seed by seed.")
+    ] = 1,
     memory: Annotated[
         bool, typer.Option("--memory/--no-memory", help="Measure peak memory too.")
     ] = True,
@@ -222,7 +225,7 @@ def large(
 
     timed = [] if epochs == "none" else chosen_names("--epochs", epochs, SYSTEMS)
     fitted = [] if fits == "none" else chosen_names("--fits", fits, SYSTEMS)
-    plan = options.changed(FULL if options.full else QUICK, memory=memory)
+    plan = options.changed(FULL if options.full else QUICK, memory=memory, fits=runs)
     with _measuring(common) as run:
         sections = measure_large(plan, timed=timed, fitted=fitted, seed=common.seed, tick=run.tick)
         run.keep(sections)

@@ -110,12 +110,17 @@ def _over_data(facts: dict[str, Any]) -> str:
     return "" if share is None else f"{_three(share)}×"
 
 
+def _f1(facts: dict[str, Any], kind: str) -> str:
+    mean, deviation = facts[f"f1_{kind}"], facts[f"f1_{kind}_deviation"]
+    return percent(mean) if deviation is None else f"{100 * mean:.1f} ± {percent(deviation)}"
+
+
 # More columns of a section, by what they are called.
 _EXTRA: dict[str, dict[str, Any]] = {
     "fit": {"accuracy": lambda facts: percent(facts["accuracy"])},
     "large_fit": {
-        "F1 (micro)": lambda facts: percent(facts["f1_micro"]),
-        "F1 (macro)": lambda facts: percent(facts["f1_macro"]),
+        "F1 (micro)": lambda facts: _f1(facts, "micro"),
+        "F1 (macro)": lambda facts: _f1(facts, "macro"),
     },
     "wide": {"GFLOP/s": lambda facts: f"{facts['gflops']:.1f}"},
     "depth": {"a layer more": _slope},
