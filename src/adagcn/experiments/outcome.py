@@ -237,10 +237,9 @@ def _json_row(spec: Spec, each: CellOutcome) -> dict[str, Any]:
 
 
 def _table_cell(spec: Spec, row: Row, column: Column, each: CellOutcome | None) -> Cell:
-    published = spec.published(row, column)
     if each is None:  # not part of the experiment, so nothing is missing
-        return Cell.of(None, row.preset, published=published, planned=0)
-    planned = len(each.cell.runs)
+        return Cell.of(None, row.preset, planned=0)
+    published, planned = spec.published(row, column), len(each.cell.runs)
     return Cell.of(each.summary, row.preset, published=published, planned=planned)
 
 
