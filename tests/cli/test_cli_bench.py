@@ -100,9 +100,19 @@ def test_scale_fits_exponents(run_cli, monkeypatch, tmp_path):
 def test_large_shows_f1_by_depth(run_cli, monkeypatch):
     plan = large.LargePlan(400, 2_000, repetitions=1, max_epochs=2, n_layers=2)
     monkeypatch.setattr(large, "QUICK", plan)
-    outcome = run_cli("bench", "large", "--fits", "adagcn,gcn", "--runs", "2", "--no-memory")
+    outcome = run_cli(
+        "bench", "large", "--fits", "adagcn,gcn", "--runs", "2", "--no-memory", "--max-epochs", "3"
+    )
     assert outcome.code == 0, outcome.stderr
-    for words in ("V.GCN", "PPNP", "F1 (macro)", "of the first 1, 2, … layers", "2 runs", " ± "):
+    for words in (
+        "at most 3 epochs",
+        "V.GCN",
+        "PPNP",
+        "F1 (macro)",
+        "of the first 1, 2, … layers",
+        "2 runs",
+        " ± ",
+    ):
         assert words in outcome.stdout
     (epoch,) = run_cli("bench", "large", "--fits", "none", "--json").facts["sections"]
     assert epoch["facts"]["n_classes"] == 41

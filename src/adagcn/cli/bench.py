@@ -212,6 +212,16 @@ def large(
     runs: Annotated[
         int, typer.Option("--runs", metavar="N", min=1, help="Whole fits of each, seed by seed.")
     ] = 1,
+    max_epochs: Annotated[
+        int | None,
+        typer.Option(
+            "--max-epochs",
+            metavar="N",
+            min=1,
+            help="Most epochs of a whole fit.",
+            show_default="(by --full)",
+        ),
+    ] = None,
     memory: Annotated[
         bool, typer.Option("--memory/--no-memory", help="Measure peak memory too.")
     ] = True,
@@ -225,7 +235,8 @@ def large(
 
     timed = [] if epochs == "none" else chosen_names("--epochs", epochs, SYSTEMS)
     fitted = [] if fits == "none" else chosen_names("--fits", fits, SYSTEMS)
-    plan = options.changed(FULL if options.full else QUICK, memory=memory, fits=runs)
+    asked = {} if max_epochs is None else {"max_epochs": max_epochs}
+    plan = options.changed(FULL if options.full else QUICK, memory=memory, fits=runs, **asked)
     with _measuring(common) as run:
         sections = measure_large(plan, timed=timed, fitted=fitted, seed=common.seed, tick=run.tick)
         run.keep(sections)
