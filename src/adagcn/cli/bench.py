@@ -219,7 +219,7 @@ def large(
             metavar="N",
             min=1,
             help="Most epochs of a whole fit.",
-            show_default="(by --full)",
+            show_default="by --full",
         ),
     ] = None,
     memory: Annotated[
