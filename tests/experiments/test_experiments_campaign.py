@@ -62,6 +62,7 @@ def test_a_row_may_leave_columns_out():
             {"label": "all", "model": "logistic"},
             {"label": "some", "model": "mlp", "columns": ["B"]},
         ],
+        paper={"some": {"A": [71.0, 0.5], "B": [72.0, 0.5]}},
     )
     cells = plan(spec, toy.GRAPHS)
     assert [(c.row.label, c.column.label) for c in cells] == [
@@ -72,6 +73,8 @@ def test_a_row_may_leave_columns_out():
     text = render(accuracy_table(spec, outcomes(cells, {})), "text")
     assert "A 0 of 4 runs, B 0 of 4 runs" in text
     assert "some (tuned): B 0 of 4 runs." in text
+    assert "72.00" in text
+    assert "71.00" not in text  # published for a cell that the row does not have
 
 
 def test_an_impossible_split_is_found_while_planning():
