@@ -17,6 +17,7 @@ from scipy import sparse
 from torch import Tensor
 
 from adagcn.baselines.field_of_view import Step
+from adagcn.propagation.products import product, transposed_product
 
 
 @dataclass(frozen=True)
@@ -119,14 +120,12 @@ class _WeightedSums(torch.autograd.Function):
     def forward(ctx: Any, weights: Tensor, values: Tensor, arcs: Arcs) -> Tensor:
         matrix, by_head = arcs.matrix(weights.detach()), _by_head(values.detach())
         ctx.arcs, ctx.matrix, ctx.by_head = arcs, matrix, by_head
-        product = torch.from_numpy(matrix @ by_head.flatten(0, 1).numpy())
-        return _by_node(product, arcs.n_heads)
+        return _by_node(product(matrix, by_head.flatten(0, 1)), arcs.n_heads)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
         arcs, gradient = ctx.arcs, _by_head(gradients[0])
-        product = torch.from_numpy(ctx.matrix.T @ gradient.flatten(0, 1).numpy())
-        of_values = _by_node(product, arcs.n_heads)
+        of_values = _by_node(transposed_product(ctx.matrix, gradient.flatten(0, 1)), arcs.n_heads)
         of_weights = torch.einsum(
             "hau,hau->ah",
             gradient.index_select(1, arcs.centers),

@@ -97,7 +97,7 @@ def field_of_view(
 def as_step(matrix: sparse.csr_array, like: Tensor) -> Step:
     """Return a sparse matrix that dense tensors can be multiplied with, where ``like`` is.
 
-    On the CPU scipy multiplies (:func:`adagcn.learners.inputs.times`), elsewhere torch.
+    On the CPU it stays scipy's (:func:`adagcn.learners.inputs.times`), elsewhere it is torch's.
     """
     if like.device.type == "cpu":
         step = as_input(matrix, like)

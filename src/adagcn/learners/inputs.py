@@ -11,6 +11,7 @@ from scipy import sparse
 from torch import Tensor
 
 from adagcn.graph import Features
+from adagcn.propagation.products import product, transposed_product
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ Input = Tensor | SparseRows
 def as_input(rows: Features, like: Tensor) -> Input:
     """Return rows of a hop in the form, type and place that ``like``, a parameter, has.
 
-    Sparse rows stay sparse on the CPU, where scipy multiplies them; elsewhere they become dense.
+    Sparse rows stay sparse on the CPU; elsewhere they become dense.
     """
     dtype = torch.empty(0, dtype=like.dtype).numpy().dtype
     if not isinstance(rows, np.ndarray):
@@ -45,15 +46,15 @@ def as_input(rows: Features, like: Tensor) -> Input:
 def times(inputs: Input, weight: Tensor) -> Tensor:
     """Return the product of the input rows with a weight of shape (n_features, n_units)."""
     if isinstance(inputs, SparseRows):
-        product: Tensor = _SparseProduct.apply(weight, inputs.matrix)  # type: ignore[no-untyped-call]
-        return product
+        result: Tensor = _SparseProduct.apply(weight, inputs.matrix)  # type: ignore[no-untyped-call]
+        return result
     return inputs @ weight
 
 
 def transposed_times(inputs: Input, gradient: Tensor) -> Tensor:
     """Return the product of the transposed rows with a gradient of shape (n_rows, n_units)."""
     if isinstance(inputs, SparseRows):
-        return torch.from_numpy(inputs.matrix.T @ gradient.contiguous().numpy())
+        return transposed_product(inputs.matrix, gradient)
     return inputs.t() @ gradient
 
 
@@ -80,13 +81,13 @@ def dropout_mask(values: Tensor, rate: float, generator: torch.Generator) -> Ten
 
 
 class _SparseProduct(torch.autograd.Function):
-    """A constant sparse matrix times a weight: S W forward, Sᵀ G backward, both by scipy."""
+    """A constant sparse matrix times a weight: S W forward, Sᵀ G backward."""
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, matrix: sparse.csr_array) -> Tensor:
         ctx.matrix = matrix
-        return torch.from_numpy(matrix @ weight.detach().numpy())
+        return product(matrix, weight.detach())
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return transposed_times(SparseRows(ctx.matrix), gradients[0]), None
+        return transposed_product(ctx.matrix, gradients[0]), None

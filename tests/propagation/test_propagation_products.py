@@ -1,0 +1,71 @@
+"""Sparse products are scipy's to the last bit, on any number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+from adagcn.propagation import products
+from adagcn.propagation.products import product, transposed_product
+
+
+@pytest.fixture(params=[1, 2, 3])
+def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """So many threads, all of them put to work however small the product."""
+    before = torch.get_num_threads()
+    monkeypatch.setattr(products, "WORK_OF_A_THREAD", 1)
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def _matrix(shape: tuple[int, int], dtype: type, *, density: float = 0.2) -> sparse.csr_array:
+    matrix = sparse.random_array(shape, density=density, dtype=dtype, rng=0)
+    return sparse.csr_array(matrix)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 2, 7, 64])
+def test_products_have_the_bits_of_scipy(threads: int, dtype: type, n_columns: int) -> None:
+    matrix = _matrix((300, 200), dtype)
+    draws = np.random.default_rng(1)
+    weight = draws.standard_normal((200, n_columns)).astype(dtype)
+    gradient = draws.standard_normal((300, n_columns)).astype(dtype)
+    np.testing.assert_array_equal(product(matrix, torch.from_numpy(weight)), matrix @ weight)
+    np.testing.assert_array_equal(
+        transposed_product(matrix, torch.from_numpy(gradient)), matrix.T @ gradient
+    )
+
+
+def test_columns_that_are_not_contiguous(threads: int) -> None:
+    matrix = _matrix((30, 20), np.float64)
+    gradient = torch.randn(8, 30, generator=torch.Generator().manual_seed(0)).double().t()
+    weight = torch.randn(8, 20, generator=torch.Generator().manual_seed(0)).double().t()
+    np.testing.assert_array_equal(
+        transposed_product(matrix, gradient), matrix.T @ np.ascontiguousarray(gradient)
+    )
+    np.testing.assert_allclose(product(matrix, weight), matrix.toarray() @ weight.numpy())
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (5, 4)])
+@pytest.mark.parametrize("n_columns", [0, 3])
+def test_products_of_nothing_are_zero(threads: int, shape: tuple[int, int], n_columns: int) -> None:
+    matrix = _matrix(shape, np.float32, density=0.0)
+    forward = product(matrix, torch.ones(shape[1], n_columns))
+    backward = transposed_product(matrix, torch.ones(shape[0], n_columns))
+    assert forward.shape == (shape[0], n_columns)
+    assert not forward.any()
+    assert backward.shape == (shape[1], n_columns)
+    assert not backward.any()
+
+
+def test_a_matrix_in_memory_that_cannot_be_written(threads: int) -> None:
+    matrix = _matrix((30, 20), np.float32)
+    for part in (matrix.data, matrix.indices, matrix.indptr):
+        part.flags.writeable = False
+    np.testing.assert_array_equal(product(matrix, torch.eye(20)), matrix.toarray())
+    np.testing.assert_array_equal(transposed_product(matrix, torch.eye(30)), matrix.T.toarray())
