@@ -22,7 +22,8 @@ class SparseRows:
 
     def dropped(self, rate: float, generator: torch.Generator) -> SparseRows:
         """Return the rows with each *stored* value dropped at ``rate``, the others scaled up."""
-        values = dropout(torch.from_numpy(self.matrix.data), rate, generator).numpy()
+        stored = torch.from_numpy(self.matrix.data)
+        values = dropout_mask(stored, rate, generator).mul_(stored).numpy()
         kept = (values, self.matrix.indices, self.matrix.indptr)
         return SparseRows(sparse.csr_array(kept, shape=self.matrix.shape))
 
@@ -77,7 +78,7 @@ def dropout(values: Tensor, rate: float, generator: torch.Generator | None) -> T
 def dropout_mask(values: Tensor, rate: float, generator: torch.Generator) -> Tensor:
     """Return what dropout multiplies values with: 0 at ``rate``, else 1 / (1 − rate)."""
     draws = torch.rand(values.shape, generator=generator, dtype=values.dtype, device=values.device)
-    return (draws >= rate).to(values.dtype).div_(1.0 - rate)
+    return draws.ge_(rate).div_(1.0 - rate)  # in place: fresh memory costs more than the numbers
 
 
 class _SparseProduct(torch.autograd.Function):
