@@ -99,7 +99,7 @@ def fetch(
             "AGC-R260",
             f"the file {file.name} is not here and may not be downloaded",
             got="offline mode" if is_offline(offline) else "no address with a known digest",
-            fix=f"put {file.name} into {folder} or into the folder that ADAGCN_DATA names",
+            fix=_by_hand(target),
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ def _download_genuine(
 ) -> None:
     """Download until the digest fits, at most twice; keep the last wrong bytes for inspection."""
     for _ in range(2):
-        _download(url, draft, policy)
+        _download(url, draft, target, policy)
         if is_genuine(draft, digests):
             return
     kept = target.with_name(f"{target.name}.bad")
@@ -138,7 +138,7 @@ def _download_genuine(
     )
 
 
-def _download(url: str, draft: Path, policy: FetchPolicy) -> None:
+def _download(url: str, draft: Path, target: Path, policy: FetchPolicy) -> None:
     """Download once, trying again after failures that may pass."""
     from requests.exceptions import RequestException
 
@@ -155,9 +155,33 @@ def _download(url: str, draft: Path, policy: FetchPolicy) -> None:
                 break
     raise ResourceError(
         "AGC-R262",
-        f"{url} could not be downloaded in {attempt + 1} attempts ({failure})",
-        fix="check the network, or put the file in place by hand",
+        f"{url} could not be downloaded: {_in_words(failure)} (attempts: {attempt + 1})",
+        fix=f"check the network, or {_by_hand(target)}",
     ) from failure
+
+
+def _in_words(error: Exception) -> str:
+    """Return why a transfer failed, without the chain of causes that such errors carry."""
+    from requests.exceptions import ChunkedEncodingError, SSLError, Timeout
+    from requests.exceptions import ConnectionError as NoConnection
+
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"the server answers {response.status_code} {response.reason}".rstrip()
+    if isinstance(error, Timeout):
+        return "no answer in time"
+    if isinstance(error, SSLError):
+        return f"its certificate is not accepted ({error})"
+    if isinstance(error, ChunkedEncodingError):
+        return "the connection broke on the way"
+    if isinstance(error, NoConnection):
+        return "there is no connection to the server"
+    return str(error)
+
+
+def _by_hand(target: Path) -> str:
+    """Return what a user can do without this program's help."""
+    return f"put {target.name} into {target.parent} or into the folder that ADAGCN_DATA names"
 
 
 def _transfer(url: str, handle: BinaryIO, policy: FetchPolicy) -> None:
