@@ -228,7 +228,8 @@ def large(
 ) -> None:
     """Time epochs and fits on a generated graph; with --full it has Reddit's counts.
 
-    At that size a whole fit of APPNP or PPNP takes hours: leave them out with --fits adagcn,gcn.
+    At that size a whole fit of APPNP or PPNP takes most of an hour: leave them out with --fits
+    adagcn,gcn.
     """
     options.check()
     from adagcn.bench.large import FULL, QUICK, SYSTEMS, measure_large

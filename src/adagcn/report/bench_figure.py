@@ -12,6 +12,7 @@ from adagcn.experiments.figures import (
     GRAY,
     new_figure,
     save_figure,
+    spread_apart,
     tidy,
     write_beside,
 )
@@ -25,6 +26,7 @@ _COLOR_OF = {"adagcn": COLORS[0], "ours": COLORS[2], "product": COLORS[2], "peer
 _ROW = 0.3  # inches
 _FRAME = 1.0  # inches around the rows of a panel
 _CURVE = 2.6  # inches of a panel with lines
+_LEAST_GAP = 0.09  # between two names beside lines, of the panel's height
 
 
 def bench_figure(sections: Sequence[Section]) -> Figure:
@@ -104,11 +106,13 @@ def _draw_interval(axes: Axes, height: int, seconds: Measure, color: str) -> Non
 
 def _draw_depth(axes: Axes, section: Section) -> None:
     depths = section.facts["depths"]
-    for row, color in zip(section.rows, COLORS, strict=False):
-        times = [1e3 * point["median"] for point in row.facts["by_depth"]]
-        axes.plot(depths, times, color=color, linewidth=2, marker="o", markersize=3)
+    times = [[1e3 * point["median"] for point in row.facts["by_depth"]] for row in section.rows]
+    gap = _LEAST_GAP * max(line[-1] for line in times)
+    heights = spread_apart([line[-1] for line in times], gap)
+    for row, line, height, color in zip(section.rows, times, heights, COLORS, strict=False):
+        axes.plot(depths, line, color=color, linewidth=2, marker="o", markersize=3)
         slope = 1e3 * row.facts["slope"]["slope"]
-        write_beside(axes, times[-1], f"{row.name}  {slope:+.3g} ms a layer", color)
+        write_beside(axes, height, f"{row.name}  {slope:+.3f} ms a layer", color)
     axes.set_xlabel("layers", color=GRAY)
     axes.set_ylabel("milliseconds", color=GRAY)
     axes.locator_params(axis="x", integer=True)
