@@ -8,14 +8,9 @@ from adagcn.errors import InputError, ResourceError
 from adagcn.experiments import campaign
 from adagcn.experiments.campaign import missing_runs, plan, train_missing
 from adagcn.experiments.ledger import Ledger
-from adagcn.experiments.outcome import (
-    accuracy_table,
-    compared_models,
-    json_rows,
-    json_times,
-    outcomes,
-    time_table,
-)
+from adagcn.experiments.outcome import outcomes
+from adagcn.experiments.outcome_figures import compared_models
+from adagcn.experiments.outcome_tables import accuracy_table, json_rows, json_times, time_table
 from adagcn.experiments.runs import execute
 from adagcn.experiments.tables import render
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from adagcn.experiments.campaign import plan
-from adagcn.experiments.outcome import accuracy_table, depth_curves, json_rows, outcomes
+from adagcn.experiments.outcome import outcomes
+from adagcn.experiments.outcome_figures import depth_curves
+from adagcn.experiments.outcome_tables import accuracy_table, json_rows
 from adagcn.experiments.tables import render
 
 RATES = [

@@ -107,7 +107,7 @@ def show_outcomes(
     write : callable
         What makes text of a table.
     """
-    from adagcn.experiments.outcome import accuracy_table, json_rows, json_times, time_table
+    from adagcn.experiments.outcome_tables import accuracy_table, json_rows, json_times, time_table
 
     if as_json:
         times = {"timing": json_times(found)} if timing else {}

@@ -153,7 +153,7 @@ def _settings(models: list[str], pairs: list[str]) -> dict[str, dict[str, Any]]:
 
 def _draw(path: Path, spec: Spec, found: list[CellOutcome]) -> None:
     from adagcn.experiments.figures import compare_figure
-    from adagcn.experiments.outcome import compared_models
+    from adagcn.experiments.outcome_figures import compared_models
 
     compare_figure(path, compared_models(found), title=spec.title)
     note(f"written: {path}")

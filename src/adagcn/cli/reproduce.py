@@ -154,7 +154,7 @@ def _size(size: tuple[int, int], splits: int | None, inits: int | None) -> dict[
 
 def _draw(path: Path, spec: Spec, found: list[CellOutcome]) -> None:
     from adagcn.experiments.figures import depth_figure
-    from adagcn.experiments.outcome import depth_curves
+    from adagcn.experiments.outcome_figures import depth_curves
 
     depth_figure(path, depth_curves(found), title=spec.title, x_label="layers")
     note(f"written: {path}")
