@@ -22,7 +22,8 @@ def test_every_system_has_its_epoch_and_its_fit(sections):
     epoch, fit = sections
     assert [row.name for row in epoch.rows] == ["AdaGCN", "V.GCN", "APPNP", "PPNP"]
     assert [row.facts["hidden_units"] for row in epoch.rows] == [100, 16, 64, 64]
-    assert [row.name for row in fit.rows] == [row.name for row in epoch.rows]
+    names = [row.name for row in epoch.rows]
+    assert [row.name for row in fit.rows] == [*names, "AdaGCN, auto depth"]
     assert epoch.row("AdaGCN").ratio.median == fit.row("AdaGCN").ratio.median == 1.0
     for row in fit.rows:
         assert 0.0 <= row.facts["f1_macro"] <= 1.0
@@ -33,6 +34,14 @@ def test_f1_of_every_depth_ends_with_that_of_the_model(sections):
     facts = sections[1].row("AdaGCN").facts
     assert len(facts["f1_by_depth"]) == TINY.n_layers
     assert facts["f1_by_depth"][-1] == facts["f1_micro"]
+
+
+def test_the_stopping_nodes_choose_a_depth():
+    plan = replace(TINY, n_layers=9, fits=2)
+    (fit,) = measure_large(plan, timed=[], fitted=["adagcn_auto"], tick=no_tick)
+    facts = fit.row("AdaGCN, auto depth").facts
+    assert max(facts["n_layers"]) < 9
+    assert len(facts["f1_by_depth"]) == min(facts["n_layers"])
 
 
 def test_several_runs_have_seeds_of_their_own_and_a_deviation(sections):

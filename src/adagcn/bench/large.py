@@ -41,6 +41,13 @@ SYSTEMS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
         "ppnp": ("PPNP", {"hidden_units": 64}),
     }
 )
+# Whose whole fits can be measured: also of AdaGCN with as many layers as the stopping nodes say.
+FITTED: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        **SYSTEMS,
+        "adagcn_auto": (f"{ADAGCN}, auto depth", {**SYSTEMS["adagcn"][1], "n_layers": "auto"}),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ def measure_large(
     plan: LargePlan,
     *,
     timed: Sequence[str] = tuple(SYSTEMS),
-    fitted: Sequence[str] = tuple(SYSTEMS),
+    fitted: Sequence[str] = tuple(FITTED),
     seed: int = 0,
     tick: Tick,
 ) -> Iterator[Section]:
@@ -91,8 +98,8 @@ def measure_large(
     plan : LargePlan
         How much.
     timed, fitted : sequence of str
-        Keys of :data:`SYSTEMS`: whose epochs are timed, and who is fitted whole. Ratios are to
-        AdaGCN where it is among them.
+        Keys of :data:`SYSTEMS`, whose epochs are timed, and of :data:`FITTED`, who are fitted
+        whole. Ratios are to AdaGCN where it is among them.
     seed : int
         Of the graph and the fits.
     tick : callable
@@ -181,8 +188,8 @@ def _fit_section(task: Task, plan: LargePlan, fitted: Sequence[str], tick: Tick)
     seconds = {key: np.array([fit.seconds for fit in fits]) for key, fits in found.items()}
     rows = [
         Row(
-            SYSTEMS[key][0],
-            "adagcn" if key == "adagcn" else "ours",
+            FITTED[key][0],
+            "adagcn" if _is_adagcn(key) else "ours",
             measure(seconds[key]),
             ratio(seconds[key], seconds["adagcn"]) if "adagcn" in seconds else None,
             _fit_facts(fits),
@@ -212,22 +219,25 @@ def _fit_section(task: Task, plan: LargePlan, fitted: Sequence[str], tick: Tick)
 
 def fit_whole(task: Task, key: str, plan: LargePlan, seed: int) -> _Fit:
     """Fit one system and score it."""
-    given = dict(SYSTEMS[key][1])
-    if key == "adagcn":
+    given: dict[str, Any] = {"max_epochs": plan.max_epochs, "random_state": seed}
+    if _is_adagcn(key):
         given["n_layers"] = plan.n_layers
-    model: Any = model_class(key)(
-        task.graph, max_epochs=plan.max_epochs, random_state=seed, **given
-    )
+    given |= FITTED[key][1]
+    model: Any = model_class("adagcn" if _is_adagcn(key) else key)(task.graph, **given)
     seconds = seconds_of(lambda: model.fit(**task.labeled))
     nodes, labels = task.graph.ids_and_labels(task.split.score_nodes)
-    staged = model.staged_predict(nodes) if key == "adagcn" else [model.predict(nodes)]
+    staged = model.staged_predict(nodes) if _is_adagcn(key) else [model.predict(nodes)]
     scores = [
         (f1_score(labels, said, average="micro"), f1_score(labels, said, average="macro"))
         for said in staged
     ]
     micro, macro = (float(score) for score in scores[-1])
-    by_depth = tuple(float(micro) for micro, _ in scores) if key == "adagcn" else ()
+    by_depth = tuple(float(micro) for micro, _ in scores) if _is_adagcn(key) else ()
     return _Fit(seconds, micro, macro, by_depth)
+
+
+def _is_adagcn(key: str) -> bool:
+    return key.startswith("adagcn")
 
 
 def _fit_facts(fits: Sequence[_Fit]) -> dict[str, Any]:
@@ -236,8 +246,10 @@ def _fit_facts(fits: Sequence[_Fit]) -> dict[str, Any]:
         scores = [getattr(fit, kind) for fit in fits]
         facts[f"f1_{kind}"] = float(np.mean(scores))
         facts[f"f1_{kind}_deviation"] = float(np.std(scores, ddof=1)) if len(fits) > 1 else None
-    if fits[0].by_depth:
-        facts["f1_by_depth"] = np.mean([fit.by_depth for fit in fits], axis=0).tolist()
+    if fits[0].by_depth:  # as far as all of them go, where each has a depth of its own
+        facts["n_layers"] = [len(fit.by_depth) for fit in fits]
+        common = min(facts["n_layers"])
+        facts["f1_by_depth"] = np.mean([f.by_depth[:common] for f in fits], axis=0).tolist()
     return facts
 
 

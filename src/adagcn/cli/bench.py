@@ -207,7 +207,11 @@ def large(
     ] = "all",
     fits: Annotated[
         str,
-        typer.Option("--fits", metavar="A,B|all|none", help="Fit these whole, of the same."),
+        typer.Option(
+            "--fits",
+            metavar="A,B|all|none",
+            help="Fit these whole, or adagcn_auto, whose depth the stopping nodes choose.",
+        ),
     ] = "all",
     runs: Annotated[
         int, typer.Option("--runs", metavar="N", min=1, help="Whole fits of each, seed by seed.")
@@ -229,13 +233,13 @@ def large(
     """Time epochs and fits on a generated graph; with --full it has Reddit's counts.
 
     At that size a whole fit of APPNP or PPNP takes most of an hour: leave them out with --fits
-    adagcn,gcn.
+    adagcn,adagcn_auto,gcn.
     """
     options.check()
-    from adagcn.bench.large import FULL, QUICK, SYSTEMS, measure_large
+    from adagcn.bench.large import FITTED, FULL, QUICK, SYSTEMS, measure_large
 
     timed = [] if epochs == "none" else chosen_names("--epochs", epochs, SYSTEMS)
-    fitted = [] if fits == "none" else chosen_names("--fits", fits, SYSTEMS)
+    fitted = [] if fits == "none" else chosen_names("--fits", fits, FITTED)
     asked = {} if max_epochs is None else {"max_epochs": max_epochs}
     plan = options.changed(FULL if options.full else QUICK, memory=memory, fits=runs, **asked)
     with _measuring(common) as run:
