@@ -165,11 +165,13 @@ def test_steps_that_see_nothing_new_share_one_matrix(inputs):
     assert view.inner == (None,) * 6
 
 
-def test_steps_by_torch_equal_those_by_scipy(inputs):
+@pytest.mark.parametrize("n_columns", [2, 40], ids=["few columns", "many columns"])
+def test_steps_by_torch_equal_those_by_scipy(inputs, n_columns):
     """Where networks are not on the CPU torch multiplies; here it is made to."""
     matrix = inputs.propagator
     step = torch_csr(matrix)
-    values = torch.rand(23, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    draw = torch.Generator().manual_seed(0)
+    values = torch.rand(23, n_columns, dtype=torch.float64, generator=draw)
     ours = as_step(matrix, torch.empty(0, dtype=torch.float64))
     np.testing.assert_allclose(spread(step, values), spread(ours, values), atol=1e-12)
     dropped = [spread(each, values, 0.4, torch.Generator().manual_seed(2)) for each in (step, ours)]
