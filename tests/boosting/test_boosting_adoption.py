@@ -11,7 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 from adagcn.boosting.adoption import NONE_ADOPTED, Adopter, Adoption, draw_nodes
 from adagcn.boosting.combination import Combination
-from adagcn.boosting.hop_boosting import BoostingRule, LabeledNodes, boost_hops
+from adagcn.boosting.hop_boosting import LabeledNodes, boost_hops
+from adagcn.boosting.layer_weighing import BoostingRule
 from adagcn.learners.sklearn_learner import SklearnFitter
 
 LABELS = np.array([0, 1, 2, 0])

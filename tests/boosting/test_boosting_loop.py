@@ -14,7 +14,8 @@ from scipy.special import log_softmax
 
 from adagcn.boosting.combination import Combination
 from adagcn.boosting.depth import DEEPEST, best_prefix
-from adagcn.boosting.hop_boosting import BoostedLayer, BoostingRule, LabeledNodes, boost_hops
+from adagcn.boosting.hop_boosting import BoostedLayer, LabeledNodes, boost_hops
+from adagcn.boosting.layer_weighing import BoostingRule
 from adagcn.errors import LayerWarning, NumericalError
 from adagcn.learners.mlp import TwoLayerPerceptron
 from adagcn.propagation import hop_stream, make_propagator

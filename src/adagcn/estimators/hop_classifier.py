@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from adagcn.boosting import node_weights
 from adagcn.boosting.combination import Combination, CombinedVotes
 from adagcn.boosting.depth import best_prefix
-from adagcn.boosting.hop_boosting import BoostedLayer, BoostingRule, FitHop, boost_hops
+from adagcn.boosting.hop_boosting import BoostedLayer, FitHop, boost_hops
+from adagcn.boosting.layer_weighing import BoostingRule
 from adagcn.errors import InputError, LayerWarning, WeightCollapseWarning
 from adagcn.estimators import problem as problems
 from adagcn.estimators.persistence import SavedModel
