@@ -163,6 +163,10 @@ def test_blocks_cover_all_columns_once(n_nodes, n_columns, itemsize):
     found = column_blocks(n_nodes, n_columns, itemsize=itemsize)
     columns = [column for block in found for column in range(block.start, block.stop)]
     assert columns == list(range(n_columns))
+    widths = [block.stop - block.start for block in found]
+    assert max(widths) - min(widths) <= 1
+    least = max(blocks.LEAST_COLUMNS, blocks.BLOCK_BYTES // (n_nodes * itemsize))
+    assert len(found) == -(-n_columns // least)
 
 
 @pytest.mark.parametrize("teleport", [0.05, 0.1, 0.9])

@@ -44,10 +44,10 @@ def problem():
     return rows, labels, weight / weight.sum()
 
 
-def fit(learner, rows, labels, weight, settings, **options):
+def fit(learner, rows, labels, weight, settings, *, adopted=None, **options):
     return train(
         learner,
-        LabeledRows(in_blocks(learner, rows), torch.from_numpy(labels)),
+        LabeledRows(in_blocks(learner, rows), torch.from_numpy(labels), adopted),
         torch.from_numpy(weight),
         settings,
         optimizer=make_optimizer(learner, settings),
@@ -138,6 +138,24 @@ def test_rows_some_at_a_time_are_trained_on_as_all_at_once(problem, form, monkey
         losses.append(evaluate(learner, LabeledRows(blocks, torch.from_numpy(labels)), "none"))
     torch.testing.assert_close(learners[0].hidden, learners[1].hidden, rtol=0, atol=1e-13)
     assert losses[0] == pytest.approx(losses[1], abs=1e-13)
+
+
+@pytest.mark.parametrize("at_once", [4, 7, 13, 17])
+def test_adopted_rows_in_any_blocks_are_rows_with_targets_of_their_own(
+    problem, at_once, monkeypatch
+):
+    """Adopted rows whose targets are one-hot and weighted are labeled rows."""
+    rows, labels, weight = problem
+    adopted = (
+        torch.eye(N_CLASSES, dtype=torch.float64)[labels[13:]]
+        * torch.from_numpy(weight[13:])[:, None]
+    )
+    settings = TrainingSettings(max_epochs=10)
+    learners = [make_learner(), make_learner()]
+    fit(learners[0], rows, labels, weight, settings)
+    monkeypatch.setattr("adagcn.training.loop.ROWS_AT_ONCE", at_once)
+    fit(learners[1], rows, labels[:13], weight[:13], settings, adopted=adopted)
+    torch.testing.assert_close(learners[0].hidden, learners[1].hidden, rtol=0, atol=1e-13)
 
 
 def test_without_stopping_rows_every_epoch_runs(problem):

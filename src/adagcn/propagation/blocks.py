@@ -9,7 +9,9 @@ that the result is the same to the last bit, with any number of threads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from adagcn.graph import Features
 from adagcn.propagation.sparse_tensors import torch_csr
 
 BLOCK_BYTES = 2**22  # of a block: what the caches of one core hold
-LEAST_COLUMNS = 64  # of a block: with fewer, the work per stored value outweighs the bytes
+LEAST_COLUMNS = 64  # or a little less; with fewer, the work per stored value outweighs the bytes
 
 Block = NDArray[Any]
 
@@ -148,7 +150,9 @@ class _DenseShare:
 
     def add_to(self, block: Block) -> None:
         """Add it in place."""
-        block += self._teleport * self._columns[self._order]
+        share = self._columns[self._order]
+        share *= self._teleport  # in place: a block can be large
+        block += share
 
 
 class _SparseShare:
@@ -171,13 +175,16 @@ def _used_up(blocks: list[Block]) -> Iterator[Block]:
 
 
 def column_blocks(n_nodes: int, n_columns: int, *, itemsize: int) -> list[slice]:
-    """Return the columns of each block.
+    """Return the columns of each block, all blocks as wide as each other or one column less.
+
+    A narrow rest would save nothing, and the system does not take back small pieces of memory.
 
     >>> column_blocks(100_000, 150, itemsize=4)
-    [slice(0, 64, None), slice(64, 128, None), slice(128, 150, None)]
+    [slice(0, 50, None), slice(50, 100, None), slice(100, 150, None)]
     """
     width = max(LEAST_COLUMNS, BLOCK_BYTES // max(n_nodes * itemsize, 1))
-    return [slice(i, min(i + width, n_columns)) for i in range(0, n_columns, width)]
+    ends = np.linspace(0, n_columns, math.ceil(n_columns / width) + 1).astype(int).tolist()
+    return [slice(start, end) for start, end in pairwise(ends)]
 
 
 def near_order(matrix: sparse.csr_array) -> NDArray[np.int32]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -158,16 +158,17 @@ def train(  # noqa: PLR0913
     TrainingRecord
         What happened.
     """
-    # The loss picks −log p of the label by a product with a constant matrix of weights.
-    target = _target(learner, rows, sample_weight)
+    logits = learner(rows.blocks[0]).detach()
+    weight = sample_weight.to(logits.dtype)
+    constant = settings.align_weights and len(rows.blocks) == 1
+    kept_targets = list(_targets(rows, weight, logits)) if constant else None
     epoch = 0
     for epoch in range(1, settings.max_epochs + 1):
         if not settings.align_weights:
-            order = torch.randperm(
-                len(sample_weight), generator=generator, device=sample_weight.device
-            )
-            target = _target(learner, rows, sample_weight[order])
-        loss, gradients = _summed(learner, rows.blocks, target, generator)
+            order = torch.randperm(len(weight), generator=generator, device=weight.device)
+            weight = sample_weight[order].to(logits.dtype)
+        targets = kept_targets or _targets(rows, weight, logits)
+        loss, gradients = _summed(learner, rows.blocks, targets, generator)
         optimizer.step(gradients)
         if not math.isfinite(loss.item()):
             raise _diverged(epoch, loss.item(), settings.learning_rate)
@@ -203,13 +204,13 @@ def make_optimizer(
 
 
 def _summed(
-    learner: Learner, blocks: Sequence[Any], target: Tensor, generator: torch.Generator
+    learner: Learner, blocks: Sequence[Any], targets: Iterable[Tensor], generator: torch.Generator
 ) -> tuple[Tensor, Sequence[Tensor]]:
     """Return the loss and its gradients, summed over blocks of rows."""
-    parts = zip(blocks, torch.split(target, ROWS_AT_ONCE), strict=True)
+    parts = zip(blocks, targets, strict=True)
     loss, gradients = learner.loss_gradients(*next(parts), generator)
-    for block, part in parts:
-        more, changes = learner.loss_gradients(block, part, generator)
+    for block, target in parts:
+        more, changes = learner.loss_gradients(block, target, generator)
         loss += more
         for gradient, change in zip(gradients, changes, strict=True):
             gradient += change
@@ -220,17 +221,23 @@ def _logits(learner: Learner, blocks: Sequence[Any]) -> Tensor:
     return learner(blocks[0]) if len(blocks) == 1 else torch.cat([*map(learner, blocks)])
 
 
-@torch.no_grad()
-def _target(learner: Learner, rows: LabeledRows, sample_weight: Tensor) -> Tensor:
-    """Return a matrix with w_i in the column of y_i, and the adopted rows' targets below."""
+def _targets(rows: LabeledRows, weight: Tensor, logits: Tensor) -> Iterator[Tensor]:
+    """Yield T of each block of rows: w_i in the column of y_i, then the adopted rows' targets.
+
+    The loss picks −log p of the label by a product with it. One at a time: T of many labeled rows
+    would be large, and a block's is made in no time.
+    """
     n_labeled = len(rows.labels)
     n_rows = n_labeled + (0 if rows.adopted is None else len(rows.adopted))
-    logits = learner(rows.blocks[0])
-    target = logits.new_zeros(n_rows, logits.shape[1])
-    target[:n_labeled].scatter_(1, rows.labels[:, None], sample_weight[:, None].to(target.dtype))
-    if rows.adopted is not None:
-        target[n_labeled:] = rows.adopted
-    return target
+    for start in range(0, max(n_rows, 1), ROWS_AT_ONCE):
+        end = min(start + ROWS_AT_ONCE, n_rows)
+        labels = rows.labels[start:end]
+        target = logits.new_zeros(end - start, logits.shape[1])
+        target[: len(labels)].scatter_(1, labels[:, None], weight[start:end, None])
+        if rows.adopted is not None:
+            adopted = slice(max(start - n_labeled, 0), max(end - n_labeled, 0))
+            target[len(labels) :] = rows.adopted[adopted]
+        yield target
 
 
 def _module(learner: Learner) -> nn.Module:
