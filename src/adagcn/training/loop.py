@@ -16,7 +16,7 @@ from adagcn.graph import Features
 from adagcn.training.adam import Adam, Moments
 from adagcn.training.stopping import StopOn, Stopper
 
-ROWS_AT_ONCE = 8192
+ROWS_AT_ONCE = 4096
 
 StopPenalty = Literal["full", "diluted", "none"]
 
