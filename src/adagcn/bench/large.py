@@ -264,7 +264,7 @@ def _peak(plan: LargePlan, seed: int) -> int | None:
 
 
 def _fit_a_little(task: Task) -> None:
-    """Fit a few layers for a few epochs: more of them need no more memory."""
+    """Fit a few layers for a few epochs: a further one keeps only its word on stopping nodes."""
     fit_whole(task, "adagcn", LargePlan(max_epochs=3, n_layers=3), task.seed)
 
 
