@@ -20,12 +20,17 @@ ROOT = Path(__file__).resolve().parent.parent
 LEDGER = ROOT / "results" / "ledger.jsonl.gz"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
-_TABLE = re.compile(r"(<!-- adagcn reproduce (?P<words>.+?) -->\n\n)(?:\|.*\n)+")
+_TABLE = re.compile(r"(<!-- adagcn reproduce (?P<words>.+?) -->\n\n)(?P<table>(?:\|.*\n)*)")
 
 
 def filled(text: str, ledger: Path) -> str:
     """Return a page with every marked table as its command prints it now."""
-    return _TABLE.sub(lambda found: found[1] + printed(found["words"].split(), ledger), text)
+
+    def written(found: re.Match[str]) -> str:
+        end = "" if found["table"] else "\n"  # a comment that has no table yet gets one
+        return found[1] + printed(found["words"].split(), ledger) + end
+
+    return _TABLE.sub(written, text)
 
 
 def printed(words: list[str], ledger: Path) -> str:
