@@ -29,6 +29,10 @@ def test_a_shipped_spec_is_sound(name):
         assert settings.model_dump().items() >= row.settings.items()
 
 
+def size_of(spec, row):
+    return spec.splits_of(row), {spec.inits_of(row, column) for column in spec.columns}
+
+
 def test_table2_is_the_papers_protocol():
     spec = load_spec("table2")
     assert (spec.splits, spec.n_splits, spec.n_inits) == ("test", 20, 5)
@@ -37,11 +41,11 @@ def test_table2_is_the_papers_protocol():
     ]  # fmt: skip
     assert {column.train_per_class for column in spec.columns} == {20}
     ours = [row for row in spec.rows if row.model == "adagcn"]
-    sizes = {(row.preset, row.columns is None): spec.size_of(row) for row in ours}
+    sizes = {(row.preset, row.columns is None): size_of(spec, row) for row in ours}
     assert sizes == {
-        ("tuned", True): (20, 5), ("boosted", True): (20, 5), ("unweighted", True): (20, 5),
-        ("released", True): (20, 1), ("paper", True): (20, 1),
-        ("released", False): (1, 1), ("paper", False): (1, 1),  # at the paper's own width
+        ("tuned", True): (20, {5}), ("boosted", True): (20, {5}),
+        ("unweighted", True): (20, {5}), ("released", True): (20, {1}), ("paper", True): (20, {1}),
+        ("released", False): (1, {1}), ("paper", False): (1, {1}),  # at the paper's own width
     }  # fmt: skip
     for row in ours:
         means = [spec.published(row, column)[0] for column in spec.columns]
@@ -55,7 +59,10 @@ def test_table2_has_every_system_that_the_paper_prints():
         "V.GCN", "GCN", "N-GCN", "GAT", "JK", "JK, two layers and output", "BT.FP", "PPNP", "APPNP",
         "PPNP (ours)", "APPNP (ours)",
     ]  # fmt: skip
-    assert {spec.size_of(row) for row in others.values()} == {(20, 1)}
+    assert {spec.splits_of(row) for row in others.values()} == {20}
+    for label, row in others.items():
+        often = 5 if label in ("GCN", "APPNP") else 1
+        assert [spec.inits_of(row, column) for column in spec.columns] == [often, often, 1, 1]
     citeseer, pubmed = spec.columns[0], spec.columns[2]
     assert spec.published(others["APPNP"], citeseer) == pytest.approx((0.7573, 0.0030))
     assert spec.published(others["PPNP"], pubmed) is None  # out of memory in the paper
@@ -77,7 +84,7 @@ def test_a_users_spec_is_a_file(tmp_path):
     spec = load_spec(str(path))
     assert spec == parse_spec(GOOD, "mine")
     assert spec.published(spec.rows[0], spec.columns[0]) == (0.85, 0.002)
-    assert spec.size_of(spec.rows[0]) == (3, 1)
+    assert size_of(spec, spec.rows[0]) == (3, {1})
 
 
 @pytest.mark.parametrize(
@@ -104,6 +111,8 @@ def test_a_users_spec_is_a_file(tmp_path):
         ("title =", "title", "is not TOML: .*line 2"),
         ("rows = [{", 'rows = [{ label = "a", model = "mlp" }, {', "rows has a label twice"),
         ('model = "adagcn"', 'model = "mlp", columns = ["X"]', r"rows\[0\]\.columns is not known"),
+        ('model = "adagcn"', 'model = "mlp", inits_on = { X = 2 }', r"rows\[0\]\.inits_on is not"),
+        ('model = "adagcn"', 'model = "mlp", inits_on = { Cora = 0 }', r"inits_on\.Cora: Input"),
         ('model = "adagcn"', 'model = "mlp", paper = "c"', r"rows\[0\]\.paper is not known"),
     ],
 )

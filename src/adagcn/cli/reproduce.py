@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,7 +22,7 @@ from adagcn.errors import InputError
 
 if TYPE_CHECKING:
     from adagcn.experiments.outcome import CellOutcome
-    from adagcn.experiments.spec import Spec
+    from adagcn.experiments.spec import Row, Spec
 
 
 @with_option_groups
@@ -131,9 +132,9 @@ def _chosen(spec: Spec, datasets: str | None, models: str | None, presets: str |
 
 def _capped(spec: Spec, splits: int | None, inits: int | None) -> Spec:
     """Return the experiment with no more splits and initializations than asked for."""
-    sizes = [spec.size_of(row) for row in spec.rows]
-    for position, (option, cap) in enumerate((("--splits", splits), ("--inits", inits))):
-        most = max(size[position] for size in sizes)
+    n_splits = max(map(spec.splits_of, spec.rows))
+    n_inits = max(spec.inits_of(row, column) for row, column in product(spec.rows, spec.columns))
+    for option, cap, most in (("--splits", splits, n_splits), ("--inits", inits, n_inits)):
         if cap is not None and cap > most:
             raise InputError(
                 "AGC-I905",
@@ -141,15 +142,18 @@ def _capped(spec: Spec, splits: int | None, inits: int | None) -> Spec:
                 got=cap,
                 fix=f"use at most {most}, or a spec of your own",
             )
-    rows = [
-        row.model_copy(update=_size(size, splits, inits))
-        for row, size in zip(spec.rows, sizes, strict=True)
-    ]
+    rows = [_capped_row(spec, row, splits or n_splits, inits or n_inits) for row in spec.rows]
     return spec.model_copy(update={"rows": rows})
 
 
-def _size(size: tuple[int, int], splits: int | None, inits: int | None) -> dict[str, Any]:
-    return {"n_splits": min(size[0], splits or size[0]), "n_inits": min(size[1], inits or size[1])}
+def _capped_row(spec: Spec, row: Row, splits: int, inits: int) -> Row:
+    counts = {column.label: spec.inits_of(row, column) for column in spec.columns}
+    return row.model_copy(
+        update={
+            "n_splits": min(spec.splits_of(row), splits),
+            "inits_on": {label: min(count, inits) for label, count in counts.items()},
+        }
+    )
 
 
 def _draw(path: Path, spec: Spec, found: list[CellOutcome]) -> None:

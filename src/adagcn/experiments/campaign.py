@@ -151,7 +151,7 @@ def _execute(run: Run, graphs: Graphs) -> RunResult:
 
 
 def _splits(spec: Spec, column: Column, graphs: Graphs) -> list[Split]:
-    most = max(spec.size_of(row)[0] for row in spec.rows)
+    most = max(map(spec.splits_of, spec.rows))
     graph = graphs[column.dataset]
     try:
         return [
@@ -174,7 +174,6 @@ def _runs(  # noqa: PLR0913
 ) -> tuple[Run, ...]:
     graph = graphs[column.dataset]
     params = resolved_params(build_model(row.model, row.preset, spec.settings_of(row), graph))
-    n_splits, n_inits = spec.size_of(row)
     return tuple(
         Run(
             model=row.model,
@@ -189,7 +188,7 @@ def _runs(  # noqa: PLR0913
             seed=seed + init,
             threads=threads,
         )
-        for split, init in product(splits[:n_splits], range(n_inits))
+        for split, init in product(splits[: spec.splits_of(row)], range(spec.inits_of(row, column)))
     )
 
 

@@ -71,6 +71,8 @@ class Row(_Part):
         What differs from the recipe.
     n_splits, n_inits : int, optional
         Instead of the experiment's.
+    inits_on : dict
+        Initializations on single columns, by label, instead of ``n_inits``.
     columns : list of str, optional
         Labels of the columns that the row has; all by default.
     paper : str, optional
@@ -85,6 +87,7 @@ class Row(_Part):
     settings: dict[str, Param] = {}
     n_splits: Count | None = None
     n_inits: Count | None = None
+    inits_on: dict[Name, Count] = {}
     columns: list[Name] | None = None
     paper: Name | None = None
     depth: Depth | None = None
@@ -143,9 +146,13 @@ class Spec(_Part):
         """Return what a row sets, its own words over the experiment's."""
         return {**self.settings, **row.settings}
 
-    def size_of(self, row: Row) -> tuple[int, int]:
-        """Return how many splits and initializations a row has."""
-        return row.n_splits or self.n_splits, row.n_inits or self.n_inits
+    def splits_of(self, row: Row) -> int:
+        """Return how many splits a row has."""
+        return row.n_splits or self.n_splits
+
+    def inits_of(self, row: Row, column: Column) -> int:
+        """Return how many initializations a row has on a column."""
+        return row.inits_on.get(column.label, row.n_inits or self.n_inits)
 
     def has(self, row: Row, column: Column) -> bool:
         """Return whether the row has the column."""
@@ -191,6 +198,8 @@ def check_spec(spec: Spec, name: str) -> None:
         _check_size(spec, row, at)
         for label in row.columns or ():
             check_known(f"{at}.columns", label, columns)
+        for label in row.inits_on:
+            check_known(f"{at}.inits_on", label, columns)
         if row.paper is not None:
             check_known(f"{at}.paper", row.paper, spec.paper)
         _check_model(spec, row, at)
@@ -218,7 +227,7 @@ def settings_of(model: str) -> set[str]:
 
 
 def _check_size(spec: Spec, row: Row, at: str) -> None:
-    n_splits = spec.size_of(row)[0]
+    n_splits = spec.splits_of(row)
     if spec.splits != "stratified" and n_splits > N_SPLITS:
         raise InputError(
             "AGC-I943",
