@@ -151,7 +151,7 @@ def test_a_field_of_view_gives_the_rows_of_the_whole_product(inputs, n_steps):
     view = field_of_view(inputs, SOME, n_steps, like)
     values = torch.from_numpy(view.rows.matrix.toarray())
     expected = inputs.features.toarray()
-    np.testing.assert_array_equal(view.asked(values, 0), expected[SOME])
+    np.testing.assert_array_equal(view.brought(values, 0, len(view.inner)), expected[SOME])
     for step in view.steps:
         values, expected = spread(step, values), inputs.propagator @ expected
     np.testing.assert_allclose(values, expected[SOME], atol=1e-12)

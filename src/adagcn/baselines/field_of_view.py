@@ -50,9 +50,9 @@ class FieldOfView:
         positions = self.inner[stage]
         return values if positions is None else values.index_select(0, positions)
 
-    def asked(self, values: Tensor, stage: int) -> Tensor:
-        """Return values of the nodes at a stage for the nodes asked for."""
-        for each in range(stage, len(self.inner)):
+    def brought(self, values: Tensor, stage: int, end: int) -> Tensor:
+        """Return values of the nodes at a stage for those of them at a later one."""
+        for each in range(stage, end):
             values = self.nearer(values, each)
         return values
 

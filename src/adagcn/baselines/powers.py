@@ -42,8 +42,8 @@ def powers_view(
 def mixed_powers(view: FieldOfView, values: Tensor, widths: Sequence[int], stage: int) -> Tensor:
     """Return [B_0 ‖ Â B_1 ‖ … ‖ Â^m B_m] from [B_0 ‖ B_1 ‖ … ‖ B_m], by m products.
 
-    The highest power starts first and the others join it, one a step: so they wait on nodes that
-    come nearer, and the widest product is the one with the fewest rows.
+    The highest power starts first and the others join it, one a step: so the widest product is the
+    one with the fewest rows. A block that waits is not touched.
 
     Parameters
     ----------
@@ -56,12 +56,11 @@ def mixed_powers(view: FieldOfView, values: Tensor, widths: Sequence[int], stage
     stage : int
         Where the values are; the result is at stage + m.
     """
-    for joined in range(len(widths) - 1, 0, -1):
-        waiting = sum(widths[:joined])
-        moved = spread(view.steps[stage], values[:, waiting:])
-        values = torch.cat([view.nearer(values[:, :waiting], stage), moved], dim=1)
-        stage += 1
-    return values
+    *waiting, moved = values.split(list(widths), dim=1)
+    for step, block in enumerate(reversed(waiting), start=stage):
+        moved = spread(view.steps[step], moved)
+        moved = torch.cat([view.brought(block, stage, step + 1), moved], dim=1)
+    return moved
 
 
 class GraphNorm(nn.Module):
