@@ -56,7 +56,7 @@ def mixed_powers(view: FieldOfView, values: Tensor, widths: Sequence[int], stage
     stage : int
         Where the values are; the result is at stage + m.
     """
-    *waiting, moved = values.split(list(widths), dim=1)
+    *waiting, moved = torch.split(values, list(widths), dim=1)
     for step, block in enumerate(reversed(waiting), start=stage):
         moved = spread(view.steps[step], moved)
         moved = torch.cat([view.brought(block, stage, step + 1), moved], dim=1)
