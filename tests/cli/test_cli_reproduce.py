@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from adagcn.experiments import campaign
+from adagcn.experiments.runs import execute
 
 SPEC = """
 title = "Two models on Cora"
@@ -26,8 +27,8 @@ label = "strong"
 model = "logistic"
 preset = "boosted"
 settings = { C = 1e5 }
-n_inits = 1
 columns = ["Cora, 9"]
+inits_on = { "Cora, 9" = 1 }
 
 [paper.weak]
 "Cora, 9" = [61.5, 0.4]
@@ -73,6 +74,24 @@ def test_an_export_prints_the_table_without_training(run_cli, command, tmp_path,
     assert "8 runs of" in again.stderr
 
 
+def test_an_interrupted_experiment_says_what_is_kept(run_cli, command, monkeypatch):
+    finished = []
+
+    def interrupted(run, graph):
+        if len(finished) == 3:
+            raise KeyboardInterrupt
+        finished.append(run)
+        return execute(run, graph)
+
+    monkeypatch.setattr(campaign, "execute", interrupted)
+    outcome = run_cli(*command)
+    assert (outcome.code, outcome.stdout) == (130, "")
+    assert "3 new runs are kept in" in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+    rows = run_cli(*command, "--no-training", "--json").facts["rows"]
+    assert sum(row["n"] for row in rows) == 3
+
+
 @pytest.mark.parametrize(
     ("style", "start"),
     [
@@ -116,7 +135,8 @@ def test_the_shipped_tables_are_planned(run_cli, dataset_dir, tmp_path, monkeypa
     ("words", "message"),
     [
         (["--splits", "3"], "--splits is more than the experiment has; got 3. Use at most 2"),
-        (["--inits", "3"], "--inits is more than the experiment has"),
+        (["--inits", "3"], "--inits is more than the experiment has; got 3. Use at most 2"),
+        (["--presets", "boosted", "--inits", "2"], "got 2. Use at most 1"),
         (["--datasets", "pubmed"], "--datasets names what is not there; got 'pubmed'"),
         (["--models", "adagcn"], "--models names what is not there"),
         (["--json", "--format", "md"], "--format does not go with --json"),

@@ -122,6 +122,14 @@ def test_a_fault_is_found_before_any_run_and_named(old, new, match):
         parse_spec(GOOD.replace(old, new), "mine.toml")
 
 
+def test_initializations_on_a_column_that_the_row_leaves_out_are_a_fault():
+    fields = toy.toy_fields()
+    fields["columns"] = [{**fields["columns"][0], "label": label} for label in ("A", "B")]
+    fields["rows"][0] |= {"columns": ["A"], "inits_on": {"B": 2}}
+    with pytest.raises(InputError, match=r"rows\[0\]\.inits_on is not known; got 'B'"):
+        make_spec(fields, "toy")
+
+
 def test_an_unknown_name_or_file(tmp_path):
     with pytest.raises(InputError, match=r"got 'table1'\. Did you mean 'table3' or 'table2'"):
         load_spec("table1")

@@ -73,7 +73,7 @@ class CampaignOptions:
             if self.no_training:
                 results = ledger.results(run for cell in cells for run in cell.runs)
             else:
-                with _bar() as progress:
+                with _bar(self.ledger) as progress:
                     results = train_missing(
                         cells, graphs, ledger, workers=self.workers, progress=progress
                     )
@@ -177,8 +177,8 @@ def check_figure(path: Path | None, *, force: bool) -> None:
 
 
 @contextmanager
-def _bar() -> Iterator[OnProgress]:
-    """Show how many runs are done and the time left, while a person watches."""
+def _bar(ledger: Path) -> Iterator[OnProgress]:
+    """Show how many runs are done and the time left; when interrupted, say what is kept."""
     from adagcn.experiments.table_words import duration
 
     console = screen(stderr=True)
@@ -197,7 +197,15 @@ def _bar() -> Iterator[OnProgress]:
             left = "" if seconds_left is None else f"about {duration(seconds_left)} left"
             progress.update(task, completed=done, total=total, left=left)
 
-        yield show
+        try:
+            yield show
+        except Exception:
+            raise
+        except BaseException:  # an interrupt or a signal, not a failure
+            progress.stop()  # the bar goes before the line comes
+            done = int(progress.tasks[task].completed)
+            note(f"interrupted; {done} new runs are kept in {ledger}: the same command goes on")
+            raise
 
 
 def _tell_notices(notices: list[list[str]]) -> None:

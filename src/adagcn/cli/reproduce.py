@@ -133,7 +133,11 @@ def _chosen(spec: Spec, datasets: str | None, models: str | None, presets: str |
 def _capped(spec: Spec, splits: int | None, inits: int | None) -> Spec:
     """Return the experiment with no more splits and initializations than asked for."""
     n_splits = max(map(spec.splits_of, spec.rows))
-    n_inits = max(spec.inits_of(row, column) for row, column in product(spec.rows, spec.columns))
+    n_inits = max(
+        spec.inits_of(row, column)
+        for row, column in product(spec.rows, spec.columns)
+        if spec.has(row, column)
+    )
     for option, cap, most in (("--splits", splits, n_splits), ("--inits", inits, n_inits)):
         if cap is not None and cap > most:
             raise InputError(

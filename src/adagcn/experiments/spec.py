@@ -199,7 +199,7 @@ def check_spec(spec: Spec, name: str) -> None:
         for label in row.columns or ():
             check_known(f"{at}.columns", label, columns)
         for label in row.inits_on:
-            check_known(f"{at}.inits_on", label, columns)
+            check_known(f"{at}.inits_on", label, row.columns or columns)
         if row.paper is not None:
             check_known(f"{at}.paper", row.paper, spec.paper)
         _check_model(spec, row, at)
