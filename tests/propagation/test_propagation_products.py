@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from adagcn.propagation import products
+from adagcn.propagation import blocks, products
 from adagcn.propagation.products import product, transposed_product
 
 
@@ -36,6 +36,32 @@ def test_products_have_the_bits_of_scipy(threads: int, dtype: type, n_columns: i
     weight = draws.standard_normal((200, n_columns)).astype(dtype)
     gradient = draws.standard_normal((300, n_columns)).astype(dtype)
     np.testing.assert_array_equal(product(matrix, torch.from_numpy(weight)), matrix @ weight)
+    np.testing.assert_array_equal(
+        transposed_product(matrix, torch.from_numpy(gradient)), matrix.T @ gradient
+    )
+
+
+@pytest.mark.parametrize("n_columns", [2, 7, 64])
+def test_columns_past_the_cache_are_multiplied_a_few_at_a_time(
+    threads: int, n_columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "PAST_CACHE", 1)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)
+    widths: list[int] = []
+    torch_product = torch.Tensor.__matmul__
+
+    def counted(matrix: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        widths.append(values.shape[1])
+        return torch_product(matrix, values)
+
+    monkeypatch.setattr(torch.Tensor, "__matmul__", counted)
+    matrix = _matrix((300, 200), np.float32)
+    draws = np.random.default_rng(1)
+    weight = draws.standard_normal((200, n_columns)).astype(np.float32)
+    gradient = draws.standard_normal((300, n_columns)).astype(np.float32)
+    np.testing.assert_array_equal(product(matrix, torch.from_numpy(weight)), matrix @ weight)
+    assert sum(widths) == n_columns
+    assert max(widths) <= blocks.LEAST_COLUMNS
     np.testing.assert_array_equal(
         transposed_product(matrix, torch.from_numpy(gradient)), matrix.T @ gradient
     )

@@ -132,9 +132,13 @@ def _step_to(
     A node always stands among the nodes behind it, also where the matrix has no diagonal.
     """
     rows = matrix[nodes]
-    farther = np.union1d(rows.indices, nodes).astype(np.intp)
-    if len(farther) > WHOLE_ABOVE * matrix.shape[0]:
-        farther = np.arange(matrix.shape[0])
-    columns = np.searchsorted(farther, rows.indices)
-    step = sparse.csr_array((rows.data, columns, rows.indptr), shape=(len(nodes), len(farther)))
-    return step, np.searchsorted(farther, nodes), farther
+    is_behind = np.zeros(matrix.shape[0], dtype=bool)
+    is_behind[rows.indices] = True
+    is_behind[nodes] = True
+    if np.count_nonzero(is_behind) > WHOLE_ABOVE * len(is_behind):
+        is_behind[:] = True
+    places = np.cumsum(is_behind, dtype=rows.indices.dtype) - 1
+    farther = np.flatnonzero(is_behind)
+    parts = (rows.data, places[rows.indices], rows.indptr)
+    step = sparse.csr_array(parts, shape=(len(nodes), len(farther)))
+    return step, places[nodes].astype(np.intp), farther

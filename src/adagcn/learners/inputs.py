@@ -13,6 +13,7 @@ from torch import Tensor
 
 from adagcn.graph import Features
 from adagcn.propagation.products import product, transposed_product
+from adagcn.propagation.sparse_tensors import with_index_type
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def as_input(rows: Features, like: Tensor) -> Input:
     dtype = torch.empty(0, dtype=like.dtype).numpy().dtype
     if not isinstance(rows, np.ndarray):
         if like.device.type == "cpu":
-            return SparseRows(sparse.csr_array(rows, dtype=dtype))
+            return SparseRows(with_index_type(sparse.csr_array(rows, dtype=dtype)))
         rows = rows.toarray()
     return torch.from_numpy(np.require(rows, dtype, ["C", "W"])).to(like.device)
 

@@ -1,10 +1,10 @@
 """Dense features in blocks of columns, laid out for products with Â.
 
 A product ÂX reads one row of X for every stored value of Â, from all over X. It is bound by memory,
-and two things make it two to three times as fast (``adagcn bench propagation``): the nodes in the
+and two things make it two to four times as fast (``adagcn bench propagation``): the nodes in the
 order of Reverse Cuthill–McKee, so that rows that are read together stand together, and only so many
-columns at once that they stay in the cache. Every sum adds up in the order of the plain product, so
-that the result is the same to the last bit, with any number of threads.
+columns at once that they stay in the cache, however few. Every sum adds up in the order of the
+plain product, so that the result is the same to the last bit, with any number of threads.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from adagcn.errors import InputError
 from adagcn.graph import Features
-from adagcn.propagation.sparse_tensors import torch_csr
+from adagcn.propagation.sparse_tensors import index_type, torch_csr
 
 BLOCK_BYTES = 2**22  # of a block: what the caches of one core hold
-LEAST_COLUMNS = 64  # or a little less; with fewer, the work per stored value outweighs the bytes
+LEAST_COLUMNS = 8  # or one less; with fewer, the work per stored value outweighs the bytes
 
 Block = NDArray[Any]
 
@@ -179,8 +179,8 @@ def column_blocks(n_nodes: int, n_columns: int, *, itemsize: int) -> list[slice]
 
     A narrow rest would save nothing, and the system does not take back small pieces of memory.
 
-    >>> column_blocks(100_000, 150, itemsize=4)
-    [slice(0, 50, None), slice(50, 100, None), slice(100, 150, None)]
+    >>> column_blocks(200_000, 20, itemsize=4)
+    [slice(0, 6, None), slice(6, 13, None), slice(13, 20, None)]
     """
     width = max(LEAST_COLUMNS, BLOCK_BYTES // max(n_nodes * itemsize, 1))
     ends = np.linspace(0, n_columns, math.ceil(n_columns / width) + 1).astype(int).tolist()
@@ -198,7 +198,7 @@ def in_order(
 ) -> sparse.csr_array:
     """Return the matrix with its nodes in another order, each row's values in their old order."""
     rows = matrix[order]
-    kind = sparse.get_index_dtype(maxval=max(rows.nnz, *rows.shape))  # 32 bits where they do
+    kind = index_type(rows)
     columns = places.astype(kind)[rows.indices]
     parts = (rows.data.astype(dtype, copy=False), columns, rows.indptr.astype(kind, copy=False))
     return sparse.csr_array(parts, shape=matrix.shape)

@@ -1,12 +1,14 @@
 """A constant sparse matrix times dense columns, on as many threads as torch has.
 
-torch multiplies by rows, and scipy by columns where the matrix is transposed. Every sum adds up in
-the order of the stored values: the bits are those of scipy's plain product, with any number of
-threads.
+torch multiplies by rows, and scipy by columns where the matrix is transposed. Dense columns that
+are past the caches are multiplied a few at a time, as hops are (:mod:`adagcn.propagation.blocks`).
+Every sum adds up in the order of the stored values: the bits are those of scipy's plain product,
+with any number of threads.
 """
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,15 +16,21 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from adagcn.propagation.blocks import column_blocks
 from adagcn.propagation.sparse_tensors import torch_csr
 
+# Bytes of dense columns: below this, cutting them into blocks takes longer than it saves.
+PAST_CACHE = 2**24
 # Multiplications that are worth a thread of their own: about ten milliseconds of one core.
 WORK_OF_A_THREAD = 2**24
 
 
 def product(matrix: sparse.csr_array, values: Tensor) -> Tensor:
     """Return S V, of shape (n_rows, n_columns)."""
-    return torch_csr(matrix) @ values
+    blocks = _column_blocks(matrix, values)
+    if len(blocks) == 1:
+        return torch_csr(matrix) @ blocks[0]
+    return torch.cat([torch_csr(matrix) @ block for block in blocks], dim=1)
 
 
 def transposed_product(matrix: sparse.csr_array, values: Tensor) -> Tensor:
@@ -33,8 +41,17 @@ def transposed_product(matrix: sparse.csr_array, values: Tensor) -> Tensor:
     """
     work = matrix.nnz * values.shape[1]
     n_threads = min(torch.get_num_threads(), 1 + work // WORK_OF_A_THREAD)
-    blocks = [block.contiguous().numpy() for block in values.tensor_split(n_threads, dim=1)]
+    blocks = [block.numpy() for block in _column_blocks(matrix, values, at_least=n_threads)]
     if n_threads == 1:
-        return torch.from_numpy(matrix.T @ blocks[0])
+        return torch.from_numpy(np.hstack([matrix.T @ block for block in blocks]))
     with ThreadPoolExecutor(n_threads) as threads:
         return torch.from_numpy(np.hstack(list(threads.map(matrix.T.__matmul__, blocks))))
+
+
+def _column_blocks(matrix: sparse.csr_array, values: Tensor, *, at_least: int = 1) -> list[Tensor]:
+    """Return columns that are multiplied together, by what of them is read or written at random."""
+    shape = matrix.shape[1], values.shape[1]
+    n_blocks = at_least
+    if math.prod(shape) * values.itemsize > PAST_CACHE:
+        n_blocks = max(at_least, len(column_blocks(*shape, itemsize=values.itemsize)))
+    return [block.contiguous() for block in values.tensor_split(n_blocks, dim=1)]

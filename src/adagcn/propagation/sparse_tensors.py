@@ -27,6 +27,25 @@ def torch_csr(matrix: sparse.csr_array, *, bits: int | None = None) -> Tensor:
     )
 
 
+def index_type(matrix: sparse.csr_array) -> type[np.signedinteger[Any]]:
+    """Return the type of 32 bits for indices where it will do; torch copies wider ones each time.
+
+    >>> index_type(sparse.eye_array(3, format="csr"))
+    <class 'numpy.int32'>
+    """
+    kind: type[np.signedinteger[Any]] = sparse.get_index_dtype(
+        maxval=max(matrix.nnz, *matrix.shape)
+    )
+    return kind
+
+
+def with_index_type(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return the matrix with indices of that type; it shares its memory where it can."""
+    kind = index_type(matrix)
+    columns, ends = (part.astype(kind, copy=False) for part in (matrix.indices, matrix.indptr))
+    return sparse.csr_array((matrix.data, columns, ends), shape=matrix.shape)
+
+
 def _tensor(values: NDArray[Any]) -> Tensor:
     """Return an array as a tensor; torch wants memory that it could write to."""
     return torch.from_numpy(np.require(values, requirements="W"))
