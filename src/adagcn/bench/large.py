@@ -7,13 +7,14 @@ with their F1, what depth does to it, and the memory of AdaGCN's fit over that o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import f1_score
 
+from adagcn.bench.kept_fits import KeptFits, circumstances
 from adagcn.bench.measures import Row, Section, measure, ratio
 from adagcn.bench.memory import data_bytes, peak_growth
 from adagcn.bench.our_models import adagcn_task, baseline
@@ -88,6 +89,7 @@ def measure_large(
     *,
     timed: Sequence[str] = tuple(SYSTEMS),
     fitted: Sequence[str] = tuple(FITTED),
+    kept: KeptFits | None = None,
     seed: int = 0,
     tick: Tick,
 ) -> Iterator[Section]:
@@ -100,6 +102,8 @@ def measure_large(
     timed, fitted : sequence of str
         Keys of :data:`SYSTEMS`, whose epochs are timed, and of :data:`FITTED`, who are fitted
         whole. Ratios are to AdaGCN where it is among them.
+    kept : KeptFits, optional
+        Whole fits that are done already, and where to put those that are not.
     seed : int
         Of the graph and the fits.
     tick : callable
@@ -109,7 +113,7 @@ def measure_large(
     if timed:
         yield _epoch_section(task, plan, timed, tick)
     if fitted:
-        yield _fit_section(task, plan, fitted, tick)
+        yield _fit_section(task, plan, fitted, kept or KeptFits(None), tick)
 
 
 def make_large_task(n_nodes: int, n_edges: int, seed: int) -> Task:
@@ -176,14 +180,25 @@ class _Fit:
     seconds: float
     micro: float
     macro: float
-    by_depth: tuple[float, ...] = ()
+    by_depth: Sequence[float] = ()
 
 
-def _fit_section(task: Task, plan: LargePlan, fitted: Sequence[str], tick: Tick) -> Section:
+def _fit_section(
+    task: Task, plan: LargePlan, fitted: Sequence[str], kept: KeptFits, tick: Tick
+) -> Section:
     found: dict[str, list[_Fit]] = {key: [] for key in fitted}
+    n_kept = 0
     for repetition in range(plan.fits):
         for key in fitted:
-            found[key].append(fit_whole(task, key, plan, task.seed + repetition))
+            words = _words(task, key, plan, task.seed + repetition)
+            known = kept.find(words)
+            if known is None:
+                fit = fit_whole(task, key, plan, task.seed + repetition)
+                kept.add(words, asdict(fit))
+            else:
+                fit = _Fit(**known)
+                n_kept += 1
+            found[key].append(fit)
             tick()
     seconds = {key: np.array([fit.seconds for fit in fits]) for key, fits in found.items()}
     rows = [
@@ -197,10 +212,12 @@ def _fit_section(task: Task, plan: LargePlan, fitted: Sequence[str], tick: Tick)
         for key, fits in found.items()
     ]
     peak = _peak(plan, task.seed) if plan.memory else None
+    epochs = "one epoch" if plan.max_epochs == 1 else f"{plan.max_epochs} epochs"
     runs = f"; {plan.fits} runs, F1 with their standard deviation" if plan.fits > 1 else ""
     facts = {
         **_facts(task),
         "fits": plan.fits,
+        "fits_kept": n_kept,
         "max_epochs": plan.max_epochs,
         "n_layers": plan.n_layers,
         "data_bytes": data_bytes(task.graph),
@@ -210,7 +227,7 @@ def _fit_section(task: Task, plan: LargePlan, fitted: Sequence[str], tick: Tick)
     return Section(
         key="large_fit",
         dataset=_name(task),
-        title=f"whole fits of at most {plan.max_epochs} epochs (each layer, for AdaGCN){runs}",
+        title=f"whole fits of at most {epochs} (each layer, for AdaGCN){runs}",
         ratio_name="AdaGCN is faster by",
         rows=tuple(rows),
         facts=facts,
@@ -219,11 +236,8 @@ def _fit_section(task: Task, plan: LargePlan, fitted: Sequence[str], tick: Tick)
 
 def fit_whole(task: Task, key: str, plan: LargePlan, seed: int) -> _Fit:
     """Fit one system and score it."""
-    given: dict[str, Any] = {"max_epochs": plan.max_epochs, "random_state": seed}
-    if _is_adagcn(key):
-        given["n_layers"] = plan.n_layers
-    given |= FITTED[key][1]
-    model: Any = model_class("adagcn" if _is_adagcn(key) else key)(task.graph, **given)
+    kind = model_class("adagcn" if _is_adagcn(key) else key)
+    model: Any = kind(task.graph, **_settings(key, plan), random_state=seed)
     seconds = seconds_of(lambda: model.fit(**task.labeled))
     nodes, labels = task.graph.ids_and_labels(task.split.score_nodes)
     staged = model.staged_predict(nodes) if _is_adagcn(key) else [model.predict(nodes)]
@@ -234,6 +248,22 @@ def fit_whole(task: Task, key: str, plan: LargePlan, seed: int) -> _Fit:
     micro, macro = (float(score) for score in scores[-1])
     by_depth = tuple(float(micro) for micro, _ in scores) if _is_adagcn(key) else ()
     return _Fit(seconds, micro, macro, by_depth)
+
+
+def _settings(key: str, plan: LargePlan) -> dict[str, Any]:
+    layers = {"n_layers": plan.n_layers} if _is_adagcn(key) else {}
+    return {"max_epochs": plan.max_epochs, **layers, **FITTED[key][1]}
+
+
+def _words(task: Task, key: str, plan: LargePlan, seed: int) -> dict[str, Any]:
+    """Return all that determines a whole fit and its time."""
+    return {
+        "system": key,
+        "settings": _settings(key, plan),
+        "seed": seed,
+        "graph": {"seed": task.seed, **_facts(task)},
+        **circumstances(),
+    }
 
 
 def _is_adagcn(key: str) -> bool:

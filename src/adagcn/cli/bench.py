@@ -229,22 +229,35 @@ def large(
     memory: Annotated[
         bool, typer.Option("--memory/--no-memory", help="Measure peak memory too.")
     ] = True,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="FILE",
+            help="Put every whole fit on record here, and do none again that is.",
+        ),
+    ] = None,
 ) -> None:
     """Time epochs and fits on a generated graph; with --full it has Reddit's counts.
 
-    At that size a whole fit of APPNP or PPNP takes most of an hour: leave them out with --fits
-    adagcn,adagcn_auto,gcn.
+    At that size a whole fit of APPNP or PPNP takes twenty minutes: leave them out with --fits
+    adagcn,adagcn_auto,gcn, or --keep what is done and go on another day.
     """
     options.check()
+    from adagcn.bench.kept_fits import KeptFits
     from adagcn.bench.large import FITTED, FULL, QUICK, SYSTEMS, measure_large
 
     timed = [] if epochs == "none" else chosen_names("--epochs", epochs, SYSTEMS)
     fitted = [] if fits == "none" else chosen_names("--fits", fits, FITTED)
     asked = {} if max_epochs is None else {"max_epochs": max_epochs}
     plan = options.changed(FULL if options.full else QUICK, memory=memory, fits=runs, **asked)
+    kept = KeptFits(keep)
     with _measuring(common) as run:
-        sections = measure_large(plan, timed=timed, fitted=fitted, seed=common.seed, tick=run.tick)
-        run.keep(sections)
+        run.keep(
+            measure_large(
+                plan, timed=timed, fitted=fitted, kept=kept, seed=common.seed, tick=run.tick
+            )
+        )
     _show("large", run, options, common, {"epochs": timed, "fits": fitted})
 
 

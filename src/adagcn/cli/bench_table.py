@@ -146,6 +146,9 @@ def _large_lines(section: Section) -> Iterator[str]:
         if "f1_by_depth" in row.facts:
             depths = ", ".join(percent(share) for share in row.facts["f1_by_depth"])
             yield f"{row.name}, F1 (micro) of the first 1, 2, … layers: {depths}"
+    if section.facts.get("fits_kept"):
+        n_fits = section.facts["fits"] * len(section.rows)
+        yield f"{section.facts['fits_kept']} of the {n_fits} fits were on record (--keep)"
     if section.facts.get("peak_over_data") is not None and section.key == "large_fit":
         yield f"peak memory of AdaGCN's fit: {_megabytes(section.facts)}, " + (
             f"{_over_data(section.facts)} the bytes of features and graph"
