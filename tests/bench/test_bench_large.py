@@ -65,6 +65,13 @@ def test_only_what_is_asked_for_is_fitted():
     assert [(row.name, row.ratio) for row in epoch.rows] == [("PPNP", None)]
 
 
+def test_hops_are_propagated_in_every_way_where_asked_for():
+    (section,) = measure_large(replace(TINY, hops=True), timed=[], fitted=[], tick=no_tick)
+    assert (section.key, section.dataset) == ("propagation", "400 nodes")
+    assert section.row("AdaGCN's hop").ratio is not None
+    assert section.facts["n_columns"] == 602
+
+
 def test_the_task_has_the_counts_and_shares_of_reddit():
     task = make_large_task(1_000, 10_000, seed=3)
     assert task.graph.features.shape == (1_000, 602)

@@ -118,6 +118,29 @@ def test_large_shows_f1_by_depth(run_cli, monkeypatch):
     assert epoch["facts"]["n_classes"] == 41
 
 
+def test_large_goes_on_with_the_fits_on_record(run_cli, monkeypatch, tmp_path):
+    plan = large.LargePlan(400, 2_000, max_epochs=2, n_layers=2, memory=False)
+    monkeypatch.setattr(large, "QUICK", plan)
+    fit_whole = large.fit_whole
+
+    def interrupted_at_gcn(task, key, plan, seed):
+        if key == "gcn":
+            raise KeyboardInterrupt
+        return fit_whole(task, key, plan, seed)
+
+    file = tmp_path / "fits.jsonl"
+    words = ["bench", "large", "--epochs", "none", "--fits", "adagcn,gcn", "--keep", file]
+    monkeypatch.setattr(large, "fit_whole", interrupted_at_gcn)
+    outcome = run_cli(*words, "--no-memory")
+    assert outcome.code == 130
+    assert f"finished fits are in {file}" in outcome.stderr
+    monkeypatch.setattr(large, "fit_whole", fit_whole)
+    outcome = run_cli(*words, "--no-memory", "--hops", "--repetitions", "1")
+    assert outcome.code == 0, outcome.stderr
+    assert "1 of the 2 fits were on record" in outcome.stdout
+    assert "AdaGCN's hop" in outcome.stdout
+
+
 def test_start_compares_fresh_processes(run_cli, monkeypatch):
     """Starting torch takes seconds; the command is the same for what starts at once."""
     assert start.STARTS["adagcn --help"] == ("-m", "adagcn.cli", "--help")

@@ -1,19 +1,21 @@
 """``adagcn bench large``: the paper's Table 4, on a generated graph with the counts of Reddit.
 
 Epochs at the widths of the paper (GCN 16, APPNP and PPNP 64, AdaGCN 100 hidden units), whole fits
-with their F1, what depth does to it, and the memory of AdaGCN's fit over that of the data.
+with their F1, what depth does to it, the memory of AdaGCN's fit over that of the data, and ways to
+propagate a hop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import f1_score
 
+from adagcn.bench import propagation
 from adagcn.bench.kept_fits import KeptFits, circumstances
 from adagcn.bench.measures import Row, Section, measure, ratio
 from adagcn.bench.memory import data_bytes, peak_growth
@@ -60,7 +62,7 @@ class LargePlan:
     n_nodes, n_edges : int
         Counts of the graph.
     repetitions : int
-        Samples of each epoch time.
+        Samples of each epoch, and of each way to propagate a hop.
     fits : int
         Whole fits of each system, with seeds of their own.
     max_epochs : int
@@ -69,6 +71,8 @@ class LargePlan:
         Layers of AdaGCN; F1 is given for every depth up to this.
     memory : bool
         Whether the peak memory of AdaGCN's fit is measured, in a process of its own.
+    hops : bool
+        Whether ways to propagate a hop are measured.
     """
 
     n_nodes: int = 12_000
@@ -78,6 +82,7 @@ class LargePlan:
     max_epochs: int = 30
     n_layers: int = 4
     memory: bool = True
+    hops: bool = False
 
 
 QUICK = LargePlan()
@@ -93,7 +98,7 @@ def measure_large(
     seed: int = 0,
     tick: Tick,
 ) -> Iterator[Section]:
-    """Yield a section on epochs and one on whole fits.
+    """Yield a section on hops, one on epochs and one on whole fits, as far as they are asked for.
 
     Parameters
     ----------
@@ -110,6 +115,8 @@ def measure_large(
         Called after every sample.
     """
     task = make_large_task(plan.n_nodes, plan.n_edges, seed)
+    if plan.hops:
+        yield from _hop_sections(task, plan, tick)
     if timed:
         yield _epoch_section(task, plan, timed, tick)
     if fitted:
@@ -130,6 +137,12 @@ def make_large_task(n_nodes: int, n_edges: int, seed: int) -> Task:
     order = np.random.default_rng(seed).permutation(n_nodes)
     ends = np.round(np.cumsum([LABELED_SHARE, STOP_SHARE]) * n_nodes).astype(int)
     return Task(graph, Split(f"random:{seed}", *np.split(order, ends)), seed)
+
+
+def _hop_sections(task: Task, plan: LargePlan, tick: Tick) -> Iterator[Section]:
+    wanted = replace(propagation.FULL, repetitions=plan.repetitions, sample_seconds=0.0)
+    for section in propagation.measure_propagation([task.graph], wanted, tick=tick):
+        yield replace(section, dataset=_name(task))
 
 
 def _epoch_section(task: Task, plan: LargePlan, timed: Sequence[str], tick: Tick) -> Section:

@@ -229,6 +229,7 @@ def large(
     memory: Annotated[
         bool, typer.Option("--memory/--no-memory", help="Measure peak memory too.")
     ] = True,
+    hops: Annotated[bool, typer.Option("--hops", help="Time ways to propagate a hop too.")] = False,
     keep: Annotated[
         Path | None,
         typer.Option(
@@ -250,9 +251,11 @@ def large(
     timed = [] if epochs == "none" else chosen_names("--epochs", epochs, SYSTEMS)
     fitted = [] if fits == "none" else chosen_names("--fits", fits, FITTED)
     asked = {} if max_epochs is None else {"max_epochs": max_epochs}
-    plan = options.changed(FULL if options.full else QUICK, memory=memory, fits=runs, **asked)
+    plan = options.changed(
+        FULL if options.full else QUICK, memory=memory, hops=hops, fits=runs, **asked
+    )
     kept = KeptFits(keep)
-    with _measuring(common) as run:
+    with _promising(keep), _measuring(common) as run:
         run.keep(
             measure_large(
                 plan, timed=timed, fitted=fitted, kept=kept, seed=common.seed, tick=run.tick
@@ -272,6 +275,17 @@ def start(options: BenchOptions, common: Common) -> None:
     with _measuring(common) as run:
         run.keep(measure_start(plan, tick=run.tick))
     _show("start", run, options, common, {})
+
+
+@contextmanager
+def _promising(keep: Path | None) -> Iterator[None]:
+    """Say, where a measurement ends early, that what is on record is not lost."""
+    try:
+        yield
+    except BaseException:
+        if keep is not None:
+            note(f"finished fits are in {keep}; the same command goes on from there")
+        raise
 
 
 @contextmanager
