@@ -140,7 +140,7 @@ def make_large_task(n_nodes: int, n_edges: int, seed: int) -> Task:
 
 
 def _hop_sections(task: Task, plan: LargePlan, tick: Tick) -> Iterator[Section]:
-    wanted = replace(propagation.FULL, repetitions=plan.repetitions, sample_seconds=0.0)
+    wanted = replace(propagation.FULL, repetitions=plan.repetitions)
     for section in propagation.measure_propagation([task.graph], wanted, tick=tick):
         yield replace(section, dataset=_name(task))
 

@@ -10,7 +10,7 @@ plain product, so that the result is the same to the last bit, with any number o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +26,7 @@ from adagcn.propagation.sparse_tensors import index_type, torch_csr
 
 BLOCK_BYTES = 2**22  # of a block: what the caches of one core hold
 LEAST_COLUMNS = 8  # or one less; with fewer, the work per stored value outweighs the bytes
+ROWS_AT_ONCE = 2**13
 
 Block = NDArray[Any]
 
@@ -65,10 +66,10 @@ class ColumnBlocks:
     def __getitem__(self, nodes: Any) -> NDArray[Any]:
         places = self._places[nodes]
         rows = np.empty((len(places), self.shape[1]), dtype=self.blocks[0].dtype)
-        start = 0
-        for block in self.blocks:  # not concatenated: that would hold all rows twice
-            rows[:, start : start + block.shape[1]] = block[places]
-            start += block.shape[1]
+        ends = np.cumsum([0, *(block.shape[1] for block in self.blocks)]).tolist()
+        for some in _rows_at_once(len(places)):
+            for block, (start, end) in zip(self.blocks, pairwise(ends), strict=True):
+                rows[some, start:end] = block[places[some]]
         return rows
 
     def release(self) -> list[Block]:
@@ -80,8 +81,9 @@ class ColumnBlocks:
 class BlockedPropagator:
     """Â in its layout: takes features one hop further, block by block.
 
-    A block of the hop before is dropped as soon as its successor is there: besides the input, a
-    stream of hops needs the memory of one hop and one block.
+    A block of the next hop takes the place of the one before it, which has been used by then:
+    besides the input, a stream of hops needs the memory of one hop and one block. It is one piece,
+    which the system gets back whole; many small ones would leave holes.
 
     Parameters
     ----------
@@ -102,18 +104,30 @@ class BlockedPropagator:
         self._places[self._order] = np.arange(len(self._order))
         self._columns = column_blocks(*features.shape, itemsize=dtype.itemsize)
         self._dtype = dtype
+        self._room: list[NDArray[Any]] = []  # of every block, in their order, and of one more
         self._matrix = torch_csr(in_order(propagator, self._order, self._places, dtype))
         self._teleport = teleport
         self._shares = list(self._input_shares(features)) if teleport else []
 
     def step(self, hop: Features | ColumnBlocks) -> ColumnBlocks:
-        """Return (1 − γ) Â hop + γ X; a hop that is in blocks is used up."""
-        blocks = _used_up(hop.release()) if isinstance(hop, ColumnBlocks) else self._cut(hop)
+        """Return (1 − γ) Â hop + γ X; a hop in blocks must be our last one, and is used up."""
+        blocks: Iterable[Block]
+        if isinstance(hop, ColumnBlocks):
+            blocks = hop.release()
+            self._room = [self._room[-1], *self._room[:-1]]
+        else:
+            blocks = self._cut(hop)
+            self._room = list(self._new_room())
         return ColumnBlocks([self._step(i, block) for i, block in enumerate(blocks)], self._places)
 
+    def _new_room(self) -> NDArray[Any]:
+        width = max((columns.stop - columns.start for columns in self._columns), default=0)
+        return np.empty((len(self._columns) + 1, len(self._places) * width), dtype=self._dtype)
+
     def _step(self, i: int, block: Block) -> Block:
-        result = np.empty_like(block)  # numpy's memory has large pages, which gathers need
-        torch.mm(self._matrix, torch.from_numpy(block), out=torch.from_numpy(result))
+        result = _shaped(self._room[i], block.shape)
+        out = torch.from_numpy(result)  # torch.mm would fill one more block with zeros first
+        torch.addmm(out, self._matrix, torch.from_numpy(block), beta=0, out=out)
         if self._teleport:
             result *= 1.0 - self._teleport
             self._shares[i].add_to(result)
@@ -123,7 +137,10 @@ class BlockedPropagator:
         """Yield blocks of features that are not in blocks."""
         if isinstance(features, np.ndarray):
             for columns in self._columns:
-                yield features[:, columns][self._order].astype(self._dtype, copy=False)
+                block = _shaped(self._room[-1], (len(self._places), columns.stop - columns.start))
+                for rows in _rows_at_once(len(block)):
+                    block[rows] = features[self._order[rows], columns]
+                yield block
             return
         by_columns = features[self._order].tocsc()
         for columns in self._columns:
@@ -150,9 +167,8 @@ class _DenseShare:
 
     def add_to(self, block: Block) -> None:
         """Add it in place."""
-        share = self._columns[self._order]
-        share *= self._teleport  # in place: a block can be large
-        block += share
+        for rows in _rows_at_once(len(block)):
+            block[rows] += self._teleport * self._columns[self._order[rows]]
 
 
 class _SparseShare:
@@ -168,16 +184,20 @@ class _SparseShare:
         block.reshape(-1)[self._places] += self._values
 
 
-def _used_up(blocks: list[Block]) -> Iterator[Block]:
-    """Yield the blocks and forget each as it goes."""
-    while blocks:
-        yield blocks.pop(0)
+def _shaped(room: NDArray[Any], shape: tuple[int, ...]) -> Block:
+    """Return the start of some room as a block."""
+    return room[: math.prod(shape)].reshape(shape)
+
+
+def _rows_at_once(n_rows: int) -> Iterator[slice]:
+    """Yield rows that are copied together: of whole blocks, copies would leave holes in memory."""
+    return (slice(start, start + ROWS_AT_ONCE) for start in range(0, n_rows, ROWS_AT_ONCE))
 
 
 def column_blocks(n_nodes: int, n_columns: int, *, itemsize: int) -> list[slice]:
     """Return the columns of each block, all blocks as wide as each other or one column less.
 
-    A narrow rest would save nothing, and the system does not take back small pieces of memory.
+    A narrow rest would save nothing.
 
     >>> column_blocks(200_000, 20, itemsize=4)
     [slice(0, 6, None), slice(6, 13, None), slice(13, 20, None)]
