@@ -133,6 +133,20 @@ def test_blocks_give_the_bits_of_the_plain_product(teleport, dtype, form, direct
     assert len(hop.blocks) == 4
 
 
+def test_what_the_memory_held_before_does_not_matter(propagator, monkeypatch):
+    """Without MKL, torch's product scales the result's old content, which may be anything."""
+    features = np.random.default_rng(6).normal(size=(60, 9))
+
+    def scaling(_, matrix, block, *, beta, out):
+        out.mul_(beta).add_(matrix @ block)
+
+    monkeypatch.setattr(torch, "addmm", scaling)
+    blocked = BlockedPropagator(propagator, features, teleport=0.0)
+    monkeypatch.setattr(np, "empty", lambda shape, **more: np.full(shape, np.nan, **more))
+    hop = blocked.step(blocked.step(features))
+    np.testing.assert_allclose(hop[:], propagator @ (propagator @ features))
+
+
 def test_threads_do_not_change_a_bit_of_a_hop(propagator):
     features = np.random.default_rng(5).normal(size=(60, 300)).astype(np.float32)
     found = []

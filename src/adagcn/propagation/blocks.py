@@ -121,8 +121,9 @@ class BlockedPropagator:
         return ColumnBlocks([self._step(i, block) for i, block in enumerate(blocks)], self._places)
 
     def _new_room(self) -> NDArray[Any]:
+        """Return zeros: without MKL, torch's product multiplies with 0 what it replaces."""
         width = max((columns.stop - columns.start for columns in self._columns), default=0)
-        return np.empty((len(self._columns) + 1, len(self._places) * width), dtype=self._dtype)
+        return np.zeros((len(self._columns) + 1, len(self._places) * width), dtype=self._dtype)
 
     def _step(self, i: int, block: Block) -> Block:
         result = _shaped(self._room[i], block.shape)
