@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adagcn.data import load_dataset
-    from adagcn.estimators.adagcn import AdaGCNClassifier
-    from adagcn.estimators.adasgc import AdaSGCClassifier
     from adagcn.graph import Graph
+    from adagcn.models.adagcn import AdaGCNClassifier
+    from adagcn.models.adasgc import AdaSGCClassifier
 
 __version__ = "0.1.0"
 __all__ = ["AdaGCNClassifier", "AdaSGCClassifier", "Graph", "__version__", "load_dataset"]
 
 _HOME = {
-    "AdaGCNClassifier": "adagcn.estimators.adagcn",
-    "AdaSGCClassifier": "adagcn.estimators.adasgc",
+    "AdaGCNClassifier": "adagcn.models.adagcn",
+    "AdaSGCClassifier": "adagcn.models.adasgc",
     "Graph": "adagcn.graph",
     "load_dataset": "adagcn.data",
 }

@@ -15,7 +15,7 @@ from adagcn.bench.speed import PARTS, measure_speed
 from adagcn.bench.speed_plan import SpeedPlan
 from adagcn.bench.wide import bare_products, n_operations
 from adagcn.errors import InputError
-from adagcn.estimators.registry import MODELS
+from adagcn.models.support.registry import MODELS
 from adagcn.training import hop_fitter
 
 TINY = SpeedPlan(repetitions=2, sample_seconds=0.0, fits=1, depths=(1, 2), wide_units=32, peers=())
@@ -48,7 +48,7 @@ def test_a_system_that_is_not_there_is_left_out(task, monkeypatch):
 def test_a_baseline_trains_by_its_own_loop_for_exactly_so_many_epochs(task, monkeypatch, key):
     if key not in MODELS:
         pytest.skip(f"no {key}")
-    from adagcn.baselines import training
+    from adagcn.models.support import network_training as training
 
     records, views = [], []
     train = training.train

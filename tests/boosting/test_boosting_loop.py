@@ -9,17 +9,17 @@ import numpy as np
 import oracle
 import pytest
 import torch
+from adagcn.boosting.combination import Combination
+from adagcn.boosting.depth import DEEPEST, best_prefix
+from adagcn.boosting.layer_weighing import BoostingRule
+from adagcn.training.hop_fitter import NetworkFitter
 from scipy import sparse
 from scipy.special import log_softmax
 
-from adagcn.boosting.combination import Combination
-from adagcn.boosting.depth import DEEPEST, best_prefix
 from adagcn.boosting.hop_boosting import BoostedLayer, LabeledNodes, boost_hops
-from adagcn.boosting.layer_weighing import BoostingRule
 from adagcn.errors import LayerWarning, NumericalError
-from adagcn.learners.mlp import TwoLayerPerceptron
+from adagcn.learners.perceptron import TwoLayerPerceptron
 from adagcn.propagation import hop_stream, make_propagator
-from adagcn.training.hop_fitter import NetworkFitter
 from adagcn.training.loop import TrainingSettings
 
 N_NODES, N_FEATURES, N_CLASSES, HIDDEN = 40, 15, 4, 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adagcn.estimators import MODELS, default_preset
+from adagcn.models import MODELS, default_preset
 
 
 @pytest.mark.parametrize("key", MODELS)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from adagcn.learners.inputs import SparseRows, as_input, drop, times, transposed_times
 from adagcn.learners.linear import LinearLearner
-from adagcn.learners.mlp import TwoLayerPerceptron
+from adagcn.learners.perceptron import TwoLayerPerceptron
 
 
 def generator(seed=0):

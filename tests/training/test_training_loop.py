@@ -7,7 +7,7 @@ from oracle import adam, gradients
 from scipy import sparse
 
 from adagcn.errors import NumericalError
-from adagcn.learners.mlp import TwoLayerPerceptron
+from adagcn.learners.perceptron import TwoLayerPerceptron
 from adagcn.training.loop import (
     LabeledRows,
     TrainingSettings,

@@ -24,7 +24,7 @@ def depth_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
     lines: dict[str, list[Contestant]] = {
         ADAGCN: [
             ada.contestant(rows, f"{ADAGCN} {rows.hop}", stopping=False)
-            for rows in ada.hop_rows(plan.depths)
+            for rows in ada.hop_tasks(plan.depths)
         ],
         **_by_depth(task, plan.depths, "gcn_es", "GCN", {"hidden_units": HIDDEN_UNITS}),
         **_by_depth(task, plan.depths, "sgc", "SGC (Â inside)", {"precompute": False}),

@@ -14,7 +14,7 @@ from adagcn.bench.measures import Row, Section, measure, ratio
 from adagcn.bench.speed_plan import ADAGCN, SpeedPlan
 from adagcn.bench.task import Task
 from adagcn.bench.timing import Tick, seconds_of
-from adagcn.estimators.registry import model_class
+from adagcn.models.support.registry import model_class
 
 _PEER = "PyG APPNP"
 

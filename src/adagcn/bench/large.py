@@ -25,7 +25,7 @@ from adagcn.bench.task import Task
 from adagcn.bench.timing import Contestant, Tick, epoch_seconds, seconds_of
 from adagcn.data.generators import planted_partition
 from adagcn.data.nodesets import Split
-from adagcn.estimators.registry import model_class
+from adagcn.models.support.registry import model_class
 
 N_FEATURES = 602
 N_CLASSES = 41
@@ -178,7 +178,7 @@ def _contestants(task: Task, timed: Sequence[str]) -> Iterator[Contestant]:
         name, given = SYSTEMS[key]
         if key == "adagcn":
             ada = adagcn_task(task, hidden_units=given["hidden_units"])
-            (rows,) = ada.hop_rows([HOP])
+            (rows,) = ada.hop_tasks([HOP])
             yield ada.contestant(rows, name)
             continue
         system = baseline(task, key, name=name, **given)

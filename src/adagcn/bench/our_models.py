@@ -1,4 +1,4 @@
-"""AdaGCN and the systems of :mod:`adagcn.baselines` as contestants."""
+"""AdaGCN and the systems of :mod:`adagcn.models` as contestants."""
 
 from __future__ import annotations
 
@@ -11,96 +11,85 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy import sparse
 
-from adagcn.baselines import training
-from adagcn.baselines.network import GraphNetwork
-from adagcn.baselines.system import GraphInput, NodeProblem
-from adagcn.baselines.training import NetworkSystem, random_stream
 from adagcn.bench.task import Task
 from adagcn.bench.timing import Contestant
-from adagcn.estimators.adagcn import AdaGCNClassifier
-from adagcn.estimators.graph_problem import make_graph_fit
-from adagcn.estimators.network import network_fitter, torch_dtype
-from adagcn.estimators.problem import FitProblem, make_problem
-from adagcn.estimators.registry import MODELS
-from adagcn.estimators.settings import Settings
-from adagcn.graph import Features
-from adagcn.propagation.hops import HopFeatures
+from adagcn.models.adagcn import AdaGCNClassifier
+from adagcn.models.support.boosted import PreparedFit
+from adagcn.models.support.labels import FitCall
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, train_network
+from adagcn.models.support.problem import torch_dtype
+from adagcn.models.support.registry import MODELS
+from adagcn.models.support.system import FitContext, GraphInput, NodeProblem
+from adagcn.propagation.hops import Hop, stream_from
 from adagcn.propagation.normalize import make_propagator
+from adagcn.training.events import Events
+from adagcn.training.loop import HopTask
+from adagcn.training.random_streams import torch_stream
 
 AS_PUBLISHED = "as published"  # the group of what the paper's code does, and ours does not
 
 
 @dataclass(frozen=True)
-class HopRows:
-    """What AdaGCN trains on at one hop, ready: rows of training, stopping and adopted nodes."""
-
-    hop: int
-    train_rows: Features
-    stop_rows: Features
-    adopted_rows: Features
-
-    @property
-    def n_features(self) -> int:
-        """Columns of the rows."""
-        return int(self.train_rows.shape[1])
-
-
-@dataclass(frozen=True)
 class AdaGCNTask:
-    """AdaGCN's side of a task: its model, its settings and its checked problem."""
+    """AdaGCN's side of a task: its model, and the fit that it would run."""
 
     model: AdaGCNClassifier
-    settings: Settings
-    problem: FitProblem
+    fit: PreparedFit
     seed: int
 
-    def hop_rows(self, hops: Iterable[int]) -> list[HopRows]:
-        """Return the rows of some hops, streaming to the farthest."""
-        problem, wanted = self.problem, sorted(hops)
-        nodes = problem.nodes
-        if nodes.stop_nodes is None:
-            raise TypeError("a task has stopping nodes")
+    def hop_tasks(self, hops: Iterable[int], *, pseudo: bool = False) -> list[HopTask]:
+        """Return what some hops are trained on, rows and all, streaming to the farthest.
+
+        With ``pseudo``, unlabeled rows with targets of equal weight are part of it.
+        """
+        wanted = sorted(hops)
         return [
-            HopRows(
-                hop,
-                features[nodes.train_nodes],
-                features[nodes.stop_nodes],
-                features[problem.adoption.nodes],
-            )
-            for hop, features in enumerate(islice(self._hops(), wanted[-1] + 1))
-            if hop in wanted
+            self._task(number, hop, pseudo)
+            for number, hop in enumerate(islice(self._hops(), wanted[-1] + 1))
+            if number in wanted
         ]
 
-    def _hops(self) -> Iterator[HopFeatures]:
-        return self.problem.source.hops()
-
-    def contestant(
-        self, rows: HopRows, name: str, *, stopping: bool = True, adopting: bool = False
-    ) -> Contestant:
-        """Return the training of one layer on rows that are ready."""
-        weight = self.problem.nodes.sample_weight
-        stop_rows = rows.stop_rows if stopping else None
-        fit_rows, targets = rows.train_rows, None
-        if adopting:
-            fit_rows = stacked(rows.train_rows, rows.adopted_rows)
-            shape = rows.adopted_rows.shape[0], len(self.problem.classes)
+    def _task(self, number: int, hop: Hop, pseudo: bool) -> HopTask:
+        nodes, unlabeled = self.fit.boosting.nodes, self.fit.boosting.pseudo_labels.nodes
+        rows, targets = nodes.train_nodes, None
+        if pseudo:
+            rows = np.concatenate([rows, unlabeled])
+            assert self.fit.state.basis is not None
+            shape = len(unlabeled), len(self.fit.state.basis.classes)
             targets = np.full(shape, 1.0 / np.prod(shape))
+        return HopTask(
+            hop=number,
+            rows=hop.rows(rows),
+            labels=nodes.labels,
+            sample_weight=nodes.sample_weight,
+            stop_rows=hop.rows(nodes.stop_nodes),
+            stop_labels=nodes.stop_labels,
+            pseudo_labels=targets,
+        )
+
+    def _hops(self) -> Iterator[Hop]:
+        return stream_from(self.fit.source.first())
+
+    def contestant(self, task: HopTask, name: str, *, stopping: bool = True) -> Contestant:
+        """Return the training of one layer on rows that are ready."""
+        if not stopping:
+            task = replace(task, stop_rows=None, stop_labels=None)
+        fit_hop: Any = self.fit.boosting.fit_hop
 
         def train(n_epochs: int) -> None:
-            settings = self.settings.model_copy(update=_exactly(n_epochs))
-            fit_hop = network_fitter(self.model, self.problem, settings, self.seed)
-            fit_hop(rows.hop, fit_rows, weight, stop_rows, None, targets)
+            exact = replace(fit_hop.settings, **_exactly(n_epochs))
+            replace(fit_hop, settings=exact)(task)
 
         return Contestant(name, "adagcn", train)
 
-    def every_node(self, rows: HopRows, name: str) -> Contestant:
+    def every_node(self, task: HopTask, name: str) -> Contestant:
         """Return the same with a pass over all nodes in each epoch, as the released code has it."""
-        training = self.contestant(rows, name)
-        fit_hop = network_fitter(self.model, self.problem, self.settings, self.seed)
-        learner = fit_hop.make_learner(random_stream(self.seed, "start", "cpu"), rows.n_features)
-        everything = learner.as_input(next(islice(self._hops(), rows.hop, None))[:])
+        training = self.contestant(task, name)
+        fit_hop: Any = self.fit.boosting.fit_hop
+        learner = fit_hop.make_learner(torch_stream(self.seed, "start"), task.rows.shape[1])
+        hop = next(islice(self._hops(), task.hop, None))
+        everything = learner.as_input(hop.rows(slice(None)))
 
         @torch.no_grad()
         def train(n_epochs: int) -> None:
@@ -112,13 +101,6 @@ class AdaGCNTask:
         return Contestant(name, AS_PUBLISHED, train)
 
 
-def stacked(above: Features, below: Features) -> Features:
-    """Return rows above rows, in the form that both have."""
-    if isinstance(above, np.ndarray):
-        return np.concatenate([above, below])
-    return sparse.csr_array(sparse.vstack([above, below], format="csr"))
-
-
 def adagcn_task(
     task: Task, *, hidden_units: int, max_features: int | Literal["all"] | None = None
 ) -> AdaGCNTask:
@@ -126,9 +108,7 @@ def adagcn_task(
     model = AdaGCNClassifier(
         task.graph, hidden_units=hidden_units, max_features=max_features, random_state=task.seed
     )
-    settings = model.resolved_settings()
-    problem = make_problem(model, settings, task.seed, sample_weight=None, **task.labeled)
-    return AdaGCNTask(model, settings, problem, task.seed)
+    return AdaGCNTask(model, model.prepared(FitCall(**task.labeled), Events()), task.seed)
 
 
 def baseline(
@@ -155,10 +135,9 @@ def baseline(
     system = getattr(model, "system", None)
     if not isinstance(system, NetworkSystem):
         return None
-    resolved = model.resolved_settings()
-    problem = make_graph_fit(model, resolved, task.seed, sample_weight=None, **task.labeled).problem
+    problem, resolved, _ = model.prepared(FitCall(**task.labeled), task.seed)
     problem = problem if stopping else _without_stopping(problem)
-    start = random_stream(task.seed, "start", "cpu")
+    start = torch_stream(task.seed, "start")
     features = problem.inputs.features
     dtype = torch_dtype(features.dtype)
     network = system.make_network(resolved, features.shape[1], problem.n_classes, start, dtype)
@@ -192,13 +171,13 @@ def _training(network: GraphNetwork, problem: NodeProblem, settings: Any, seed: 
     def train(n_epochs: int) -> None:
         network.load_state_dict(start)
         exact = settings.model_copy(update=_exactly(n_epochs))
-        training.train(network, problem, exact, random_stream(seed, "training", "cpu"))
+        train_network(network, problem, exact, FitContext(seed))
 
     return train
 
 
 def _without_stopping(problem: NodeProblem) -> NodeProblem:
-    return replace(problem, nodes=replace(problem.nodes, stop_nodes=None), stop_labels=None)
+    return replace(problem, nodes=replace(problem.nodes, stop_nodes=None, stop_labels=None))
 
 
 def _exactly(n_epochs: int) -> dict[str, int]:

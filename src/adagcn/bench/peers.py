@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from adagcn.bench.our_models import HopRows
 from adagcn.bench.task import Task
 from adagcn.bench.timing import Contestant
 from adagcn.errors import InputError
+from adagcn.training.loop import HopTask
 
 EXTRA = "bench"  # the extra of this package that brings every peer
 
-MakeTraining = Callable[[Task, HopRows, int], Callable[[int], object]]
+MakeTraining = Callable[[Task, HopTask, int], Callable[[int], object]]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Peer:
         """What to say where it is not installed."""
         return f"not installed: pip install 'adagcn[{EXTRA}]' (or {self.package})"
 
-    def contestant(self, task: Task, rows: HopRows, hidden_units: int) -> Contestant:
+    def contestant(self, task: Task, rows: HopTask, hidden_units: int) -> Contestant:
         """Return the peer on a task."""
         return Contestant(self.name, "peer", self.make(task, rows, hidden_units))
 
@@ -81,13 +81,13 @@ def _find(key: str) -> Peer:
     return PEERS[key]
 
 
-def _pyg(kind: str, task: Task, rows: HopRows, hidden_units: int) -> Callable[[int], object]:
+def _pyg(kind: str, task: Task, rows: HopTask, hidden_units: int) -> Callable[[int], object]:
     from adagcn.bench.pyg_models import make_data, train_for
 
     return partial(train_for, kind, make_data(task), hidden_units)
 
 
-def _scikit_network(task: Task, rows: HopRows, hidden_units: int) -> Callable[[int], object]:
+def _scikit_network(task: Task, rows: HopTask, hidden_units: int) -> Callable[[int], object]:
     from sknetwork.gnn import GNNClassifier  # type: ignore[import-untyped]
 
     graph = task.graph
@@ -102,12 +102,12 @@ def _scikit_network(task: Task, rows: HopRows, hidden_units: int) -> Callable[[i
     return train
 
 
-def _scikit_learn(task: Task, rows: HopRows, hidden_units: int) -> Callable[[int], object]:
+def _scikit_learn(task: Task, rows: HopTask, hidden_units: int) -> Callable[[int], object]:
     from sklearn.neural_network import MLPClassifier
 
     labels = task.labeled["y"]
     classes = np.unique(labels)
-    train_rows, stop_rows = _dense(rows.train_rows), _dense(rows.stop_rows)
+    train_rows, stop_rows = _dense(rows.rows), _dense(rows.stop_rows)
 
     def train(n_epochs: int) -> None:
         model = MLPClassifier(

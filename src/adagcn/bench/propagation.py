@@ -20,8 +20,8 @@ from scipy import sparse
 from adagcn.bench.measures import Row, Samples, Section, measure, ratio
 from adagcn.bench.timing import Tick, call_seconds, seconds_of
 from adagcn.graph import Features, Graph
-from adagcn.propagation.blocks import BlockedPropagator, ColumnBlocks, near_order
-from adagcn.propagation.hops import HopFeatures
+from adagcn.propagation.blocks import near_order
+from adagcn.propagation.hops import Hop, first_hop
 from adagcn.propagation.normalize import make_propagator
 from adagcn.propagation.screening import strongest_columns
 from adagcn.propagation.sparse_tensors import torch_csr
@@ -119,15 +119,14 @@ def _times(matrix: Any, features: Any, out: torch.Tensor | None = None) -> Calla
     return lambda: torch.mm(matrix, features, out=out)
 
 
-def _hop_by_hop(propagator: sparse.csr_array, features: Dense) -> Callable[[], ColumnBlocks]:
+def _hop_by_hop(propagator: sparse.csr_array, features: Dense) -> Callable[[], Hop]:
     """Return what a stream of hops does: each call is one hop on from the last."""
-    blocked = BlockedPropagator(propagator, features, teleport=0.0)
-    hop: HopFeatures = features
+    hop: Hop = first_hop(lambda: propagator, features, teleport=0.0)
 
-    def step() -> ColumnBlocks:
+    def step() -> Hop:
         nonlocal hop
-        hop = made = blocked.step(hop)
-        return made
+        hop = hop.next()
+        return hop
 
     return step
 
@@ -200,7 +199,7 @@ def propagation_rows(samples: Mapping[str, Samples], moved: int, copied: int) ->
 
 
 def _dense(features: Features, max_columns: int | None) -> Dense:
-    columns = strongest_columns(features, "all" if max_columns is None else max_columns)
+    columns = strongest_columns([features], features.shape[1], max_columns or "all")
     kept = features if columns is None else features[:, columns]
     dense = kept if isinstance(kept, np.ndarray) else kept.toarray()
     return np.array(dense, dtype=np.float32, order="C")

@@ -18,8 +18,8 @@ from adagcn.bench.measures import Row, Samples, Section, fit_exponent, measure, 
 from adagcn.bench.memory import data_bytes, peak_growth
 from adagcn.bench.timing import Tick, call_seconds
 from adagcn.data.generators import planted_partition
-from adagcn.estimators.adagcn import AdaGCNClassifier
 from adagcn.graph import Graph
+from adagcn.models.adagcn import AdaGCNClassifier
 
 N_CLASSES = 5
 EPOCHS = 20  # of every layer

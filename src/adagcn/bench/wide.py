@@ -9,10 +9,11 @@ import numpy as np
 import torch
 
 from adagcn.bench.measures import Row, Section, measure, ratio
-from adagcn.bench.our_models import HopRows, adagcn_task
+from adagcn.bench.our_models import adagcn_task
 from adagcn.bench.speed_plan import ADAGCN, HOP, SpeedPlan
 from adagcn.bench.task import Task
 from adagcn.bench.timing import Contestant, Tick
+from adagcn.training.loop import HopTask
 
 BARE = "bare products"
 
@@ -20,7 +21,7 @@ BARE = "bare products"
 def wide_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
     """Return how much of the speed of its bare products an epoch reaches, stopping included."""
     wide = adagcn_task(task, hidden_units=plan.wide_units, max_features="all")
-    (rows,) = wide.hop_rows([HOP])
+    (rows,) = wide.hop_tasks([HOP])
     contestants = [
         wide.contestant(rows, ADAGCN),
         Contestant(BARE, "bound", bare_products(rows, plan.wide_units)),
@@ -53,13 +54,13 @@ def wide_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
     )
 
 
-def bare_products(rows: HopRows, hidden_units: int) -> Callable[[int], object]:
+def bare_products(rows: HopTask, hidden_units: int) -> Callable[[int], object]:
     """Return what multiplies rows with weights, and nothing else, as often as epochs must.
 
     That is, in each epoch: the training rows forward, their transpose for the gradient of the
     weight, and the stopping rows forward.
     """
-    train_rows, stop_rows = _tensor(rows.train_rows), _tensor(rows.stop_rows)
+    train_rows, stop_rows = _tensor(rows.rows), _tensor(rows.stop_rows)
     weight = torch.full((train_rows.shape[1], hidden_units), 0.01)
     hidden = torch.empty(len(train_rows), hidden_units)
     gradient = torch.empty_like(weight)
@@ -74,10 +75,10 @@ def bare_products(rows: HopRows, hidden_units: int) -> Callable[[int], object]:
     return multiply
 
 
-def n_operations(rows: HopRows, hidden_units: int) -> int:
+def n_operations(rows: HopTask, hidden_units: int) -> int:
     """Return the multiplications and additions of :func:`bare_products` in one epoch."""
-    n_rows = 2 * rows.train_rows.shape[0] + rows.stop_rows.shape[0]
-    return int(2 * n_rows * rows.train_rows.shape[1] * hidden_units)
+    n_rows = 2 * rows.rows.shape[0] + _tensor(rows.stop_rows).shape[0]
+    return int(2 * n_rows * rows.rows.shape[1] * hidden_units)
 
 
 def _tensor(rows: Any) -> torch.Tensor:

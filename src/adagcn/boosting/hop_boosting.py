@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adagcn.boosting import node_weights
-from adagcn.boosting.adoption import NONE_ADOPTED, Adopter, Adoption
-from adagcn.boosting.layer_weighing import BoostingRule, weigh_layer
+from adagcn.boosting.fit_state import BoostedLayer, FitState, LabeledNodes
+from adagcn.boosting.pseudo_labels import NO_PSEUDO_LABELS, PseudoLabeler, PseudoLabels
+from adagcn.boosting.samme import BoostingRule, Combination, log_weights, weigh_layer
 from adagcn.errors import LayerWarning
 from adagcn.graph import Features
-from adagcn.propagation.hops import HopFeatures
-from adagcn.propagation.scaling import HopScale, hop_factor, scale_hop, size
+from adagcn.propagation.hops import Hop, HopScale, hop_factor, scaled_rows
+from adagcn.training.loop import HopTask
+
+WAIT = 3  # layers in a row without a lower loss before the depth is settled
+DEEPEST = 64  # layers that the search for a depth tries at the most
 
 
 class FittedLearner(Protocol):
@@ -29,200 +32,171 @@ class FittedLearner(Protocol):
 class FitHop(Protocol):
     """Fits one hop, starting from the learner of the hop before."""
 
-    def __call__(
-        self,
-        hop: int,
-        rows: Features,
-        sample_weight: NDArray[np.float64],
-        stop_rows: Features | None,
-        previous: Any | None,
-        adopted: NDArray[np.float64] | None,
-    ) -> FittedLearner:
-        """Return the learner fitted with ``sample_weight`` on the labeled rows.
-
-        Behind the labeled rows stand those of adopted nodes where ``adopted``, of shape
-        (n_adopted, n_classes), says what each class of theirs weighs in the loss.
-        """
+    def __call__(self, task: HopTask) -> FittedLearner:
+        """Return the learner fitted on the rows of the task."""
 
 
 @dataclass(frozen=True)
-class LabeledNodes:
-    """The rows that the loop looks at, and the classes of the training rows.
+class HopBoosting:
+    """All that the loop needs besides the state.
 
     Parameters
     ----------
-    train_nodes : ndarray of shape (n_train,)
-        Positions of the training nodes.
-    labels : ndarray of shape (n_train,)
-        Their classes as indices, in the same order.
-    sample_weight : ndarray of shape (n_train,)
-        Weights before the first layer, in the same order.
-    stop_nodes : ndarray of shape (n_stop,) or None
-        Positions of the early-stopping nodes.
-    """
-
-    train_nodes: NDArray[np.intp]
-    labels: NDArray[np.int64]
-    sample_weight: NDArray[np.float64]
-    stop_nodes: NDArray[np.intp] | None = None
-
-
-@dataclass(frozen=True)
-class BoostedLayer:
-    """One layer of the ensemble.
-
-    Parameters
-    ----------
-    hop : int
-        Propagation steps behind its features, from 0.
-    learner : FittedLearner
-        What was fitted.
-    factor : float
-        What this hop's features were multiplied by.
-    coefficient : float
-        c_l in the ensemble; 0 for a layer that was discarded.
-    weighted_error : float
-        Training error under the weights that it was fitted with.
-    log_weight : ndarray of shape (n_train,)
-        Logarithms of those weights.
-    next_log_weight : ndarray of shape (n_train,)
-        Logarithms of the weights for the next layer.
-    stop_log_proba : ndarray of shape (n_stop, n_classes) or None
-        What it says of the stopping nodes.
-    """
-
-    hop: int
-    learner: Any
-    factor: float
-    coefficient: float
-    weighted_error: float
-    log_weight: NDArray[np.float64]
-    next_log_weight: NDArray[np.float64]
-    stop_log_proba: NDArray[np.float64] | None = None
-
-    @property
-    def effective_sample_size(self) -> float:
-        """Share of the training nodes that the weights of this layer rest on."""
-        return node_weights.effective_sample_size(self.log_weight)
-
-
-def boost_hops(
-    hops: Iterable[HopFeatures],
-    fit_hop: FitHop,
-    nodes: LabeledNodes,
-    rule: BoostingRule,
-    *,
-    adoption: Adoption = NONE_ADOPTED,
-    earlier: Sequence[BoostedLayer] = (),
-) -> Iterator[BoostedLayer]:
-    """Yield boosted layers, one per hop, for as long as the caller asks (Algorithm 1, lines 2–9).
-
-    Parameters
-    ----------
-    hops : iterable of features
-        X, ÂX, Â²X, … from hop 0; see :func:`adagcn.propagation.hop_stream`.
     fit_hop : FitHop
         Fits one hop.
     nodes : LabeledNodes
         Whose rows are gathered from each hop.
     rule : BoostingRule
         Weighing and re-weighting.
-    adoption : Adoption
+    hop_scale : {"none", "row_l2", "hop"}
+        How hop features are scaled before a learner sees them.
+    pseudo_labels : PseudoLabels
         Unlabeled nodes to learn from as well.
-    earlier : sequence of BoostedLayer
-        Layers of a shallower fit; the loop goes on behind them.
-
-    Yields
-    ------
-    BoostedLayer
-        The layer on the next hop.
     """
-    start = node_weights.log_weights(nodes.sample_weight)
-    log_weight = earlier[-1].next_log_weight if earlier else start
-    learner = earlier[-1].learner if earlier else None
-    adopter = Adopter(adoption, rule.combination)
-    fit_layer = _LayerFitter(fit_hop, nodes, adoption, rule.hop_scale)
-    input_size = None
-    for hop, hop_features in enumerate(hops):
-        input_size = input_size or size(hop_features)
-        if hop < len(earlier):
-            made = earlier[hop]
-            rows = scale_hop(hop_features[adoption.nodes], made.factor, rule.hop_scale)
-            adopter.hear(made.coefficient, made.learner.log_proba(rows))
-            continue
-        factor = hop_factor(hop_features, input_size, rule.hop_scale)
-        said = fit_layer(hop, hop_features, factor, log_weight, learner, adopter.targets())
-        outcome = weigh_layer(hop, said.train_log_proba, nodes.labels, log_weight, rule)
-        adopter.hear(outcome.coefficient, said.adopted_log_proba)
-        learner = said.learner
-        layer = BoostedLayer(
-            hop=hop,
+
+    fit_hop: FitHop
+    nodes: LabeledNodes
+    rule: BoostingRule
+    hop_scale: HopScale = "none"
+    pseudo_labels: PseudoLabels = NO_PSEUDO_LABELS
+
+    def states(self, state: FitState, hops: Iterable[Hop]) -> Iterator[FitState]:
+        """Yield the state with one more layer each time, for as long as the caller asks.
+
+        Algorithm 1, lines 1 to 9. The layers that ``state`` has are not fitted again, but what
+        they say of stopping and unlabeled nodes is asked for again where it is needed.
+
+        Parameters
+        ----------
+        state : FitState
+            Empty, or of a shallower fit.
+        hops : iterable of Hop
+            X, ÂX, Â²X, … from hop 0.
+        """
+        start = log_weights(self.nodes.sample_weight)  # line 1
+        labeler = PseudoLabeler(self.pseudo_labels, self.rule.combination)
+        earlier, state = state.layers, replace(state, layers=())
+        if earlier and self.rule.ends_with(earlier[-1].weighted_error):
+            _say_perfect(len(earlier) - 1)
+            return
+        input_size = None
+        for number, hop in enumerate(hops):  # line 2; each hop is Â times the one before, line 8
+            input_size = input_size or hop.size()
+            if number < len(earlier):
+                state = state.with_layer(self._heard_again(earlier[number], hop, labeler))
+                continue
+            log_weight = state.layers[-1].next_log_weight if state.layers else start
+            factor = hop_factor(hop, input_size, self.hop_scale)
+            layer = self._new_layer(number, hop, factor, log_weight, state, labeler)
+            if layer.coefficient == 0.0:  # discarded: the weights start afresh
+                layer = replace(layer, next_log_weight=start)
+            state = state.with_layer(layer)
+            yield state
+            if self.rule.ends_with(layer.weighted_error):
+                _say_perfect(number)
+                return
+
+    def _new_layer(
+        self,
+        number: int,
+        hop: Hop,
+        factor: float,
+        log_weight: NDArray[np.float64],
+        state: FitState,
+        labeler: PseudoLabeler,
+    ) -> BoostedLayer:
+        """Fit a layer (lines 3 and 4) and weigh it (lines 5 to 7)."""
+        nodes, targets = self.nodes, labeler.targets()
+        n_train = len(nodes.train_nodes)
+        rows = self._rows(
+            hop, np.concatenate([nodes.train_nodes, self.pseudo_labels.nodes]), factor
+        )
+        stop_rows = None
+        if nodes.stop_nodes is not None:
+            stop_rows = self._rows(hop, nodes.stop_nodes, factor)
+        weight = np.exp(log_weight)
+        if targets is not None:
+            weight *= 1.0 - self.pseudo_labels.weight
+        learner = self.fit_hop(
+            HopTask(
+                hop=number,
+                rows=rows[:n_train] if targets is None else rows,
+                labels=nodes.labels,
+                sample_weight=weight,
+                stop_rows=stop_rows,
+                stop_labels=nodes.stop_labels,
+                previous=state.layers[-1].learner if state.layers else None,
+                pseudo_labels=targets,
+            )
+        )
+        stop_log_proba = None if stop_rows is None else learner.log_proba(stop_rows)
+        del stop_rows  # large where many nodes are labeled
+        log_proba = learner.log_proba(rows)
+        outcome = weigh_layer(number, log_proba[:n_train], nodes.labels, log_weight, self.rule)
+        # A copy: it is kept for long, and a view would keep what is said of all the others.
+        labeler.add_layer(outcome.coefficient, log_proba[n_train:].copy())
+        return BoostedLayer(
+            hop=number,
             learner=learner,
             factor=factor,
             coefficient=outcome.coefficient,
             weighted_error=outcome.error,
             log_weight=log_weight,
-            next_log_weight=start if outcome.discarded else outcome.next_log_weight,
-            stop_log_proba=said.stop_log_proba,
+            next_log_weight=outcome.next_log_weight,
+            stop_log_proba=stop_log_proba,
         )
-        del said  # large where many nodes are labeled, and not needed for the next hop
-        yield layer
-        if outcome.perfect and rule.combination.combine == "samme" and rule.on_perfect == "stop":
-            _say_perfect(hop)
-            return
-        log_weight = layer.next_log_weight
+
+    def _heard_again(self, layer: BoostedLayer, hop: Hop, labeler: PseudoLabeler) -> BoostedLayer:
+        """Ask a layer that exists what it says of unlabeled nodes, and of stopping ones."""
+        rows = self._rows(hop, self.pseudo_labels.nodes, layer.factor)
+        labeler.add_layer(layer.coefficient, layer.learner.log_proba(rows))
+        if layer.stop_log_proba is not None or self.nodes.stop_nodes is None:
+            return layer
+        stop_rows = self._rows(hop, self.nodes.stop_nodes, layer.factor)
+        return replace(layer, stop_log_proba=layer.learner.log_proba(stop_rows))
+
+    def _rows(self, hop: Hop, nodes: NDArray[np.intp], factor: float) -> Features:
+        return scaled_rows(hop, nodes, factor, self.hop_scale)
 
 
-@dataclass(frozen=True)
-class _Said:
-    """A new layer's learner, and what it says of the nodes that matter here."""
+def best_prefix(
+    states: Iterable[FitState], stop_labels: NDArray[np.int64], combination: Combination
+) -> Iterator[FitState]:
+    """Yield states until the depth is settled, and last the one with the lowest ensemble loss.
 
-    learner: Any
-    train_log_proba: NDArray[np.float64]
-    adopted_log_proba: NDArray[np.float64]
-    stop_log_proba: NDArray[np.float64] | None
+    The loss is that of the stopping nodes. Layers are asked for until three in a row bring no lower
+    loss, or there are ``DEEPEST`` of them.
 
-
-@dataclass(frozen=True)
-class _LayerFitter:
-    """Gathers rows of a hop once, fits on them, and lets go of them."""
-
-    fit_hop: FitHop
-    nodes: LabeledNodes
-    adoption: Adoption
-    hop_scale: HopScale
-
-    def __call__(
-        self,
-        hop: int,
-        hop_features: HopFeatures,
-        factor: float,
-        log_weight: NDArray[np.float64],
-        previous: Any,
-        targets: NDArray[np.float64] | None,
-    ) -> _Said:
-        def rows_of(positions: NDArray[np.intp]) -> Features:
-            return scale_hop(hop_features[positions], factor, self.hop_scale)
-
-        n_train, stop_nodes = len(self.nodes.train_nodes), self.nodes.stop_nodes
-        rows = rows_of(np.concatenate([self.nodes.train_nodes, self.adoption.nodes]))
-        stop_rows = None if stop_nodes is None else rows_of(stop_nodes)
-        weight = np.exp(log_weight)
-        if targets is not None:
-            weight *= 1.0 - self.adoption.weight
-        fit_rows = rows[:n_train] if targets is None else rows
-        learner = self.fit_hop(hop, fit_rows, weight, stop_rows, previous, targets)
-        stop_log_proba = None if stop_rows is None else learner.log_proba(stop_rows)
-        del stop_rows
-        log_proba = learner.log_proba(rows)
-        # A copy: it is kept for long, and a view would keep what is said of all the others.
-        return _Said(learner, log_proba[:n_train], log_proba[n_train:].copy(), stop_log_proba)
+    Parameters
+    ----------
+    states : iterable of FitState
+        May be endless; every layer must carry ``stop_log_proba``.
+    stop_labels : ndarray of shape (n_stop,)
+        Classes of the stopping nodes.
+    combination : Combination
+        How the layers vote.
+    """
+    best, best_loss = None, np.inf
+    for state in states:
+        pairs = [(each.coefficient, each.stop_log_proba) for each in state.layers]
+        if any(log_proba is None for _, log_proba in pairs):
+            raise TypeError("a search for the depth needs layers with stop_log_proba")
+        log_proba = combination.combined(pairs).log_proba()  # type: ignore[arg-type]
+        loss = -log_proba[np.arange(len(stop_labels)), stop_labels].mean()
+        if loss < best_loss:
+            best, best_loss = state, loss
+        yield state
+        depth = len(state.layers)
+        if depth == DEEPEST or (best is not None and depth - len(best.layers) >= WAIT):
+            break
+    if best is not None:
+        yield best
 
 
 def _say_perfect(hop: int) -> None:
     warnings.warn(
         f"layer {hop} makes no training error: boosting stops, as SAMME has nothing left to weigh; "
-        "on_perfect='continue' goes on with the next hop",
+        "Variant(on_perfect='continue') goes on with the next hop",
         LayerWarning,
         stacklevel=2,
     )

@@ -69,8 +69,8 @@ def compare(
     graph) and the same seeds. Finished runs are kept in the ledger and never trained again.
     """
     check_figure(figure, force=force)
-    from adagcn.estimators.registry import MODELS
     from adagcn.experiments.spec_files import make_spec
+    from adagcn.models.support.registry import MODELS
 
     keys = chosen_names("--models", models, MODELS)
     recipes = _recipes(keys, presets)
@@ -115,7 +115,7 @@ def compare(
 
 def _recipes(models: list[str], text: str | None) -> dict[str, list[str]]:
     """Return the presets to try each model with; a model without any of them is a mistake."""
-    from adagcn.estimators.registry import default_preset, presets_of
+    from adagcn.models.support.registry import default_preset, presets_of
 
     if text is None:
         return {model: [default_preset(model)] for model in models}

@@ -57,7 +57,7 @@ def demo(
         )
     from adagcn.cli.training_run import run_training, use_threads
     from adagcn.data import load_dataset, make_split
-    from adagcn.estimators.registry import model_class
+    from adagcn.models.support.registry import model_class
 
     use_threads(common.threads)
     graph = load_dataset(_DATA)

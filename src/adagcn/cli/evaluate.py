@@ -37,7 +37,7 @@ def evaluate(
     """Measure a model that was kept: accuracy, F1, log-loss, and what it mistakes for what."""
     from adagcn.cli.scores import score_predictions
     from adagcn.cli.training_run import use_threads
-    from adagcn.estimators.registry import load_model
+    from adagcn.models.support.registry import load_model
 
     use_threads(common.threads)
     graph = options.read_labeled()

@@ -20,13 +20,11 @@ from adagcn.cli.output import (
 from adagcn.cli.settings import parse_settings
 
 if TYPE_CHECKING:
-    from adagcn.estimators.registry import NodeClassifier
     from adagcn.graph import Graph
+    from adagcn.models.support.classifier import NodeClassifier
 
 # Without a split there are no stopping nodes; this share of the labels stands in for them.
 _STOPPING_SHARE = 0.2
-# What other options say, or what does not fit on a command line.
-_NOT_SET = {"graph", "preset", "learner", "warm_start", "random_state"}
 
 
 @with_option_groups
@@ -70,7 +68,7 @@ def fit(
     check_out(out, force=force)
 
     from adagcn.cli.training_run import run_training, use_threads
-    from adagcn.estimators.registry import default_preset, model_class
+    from adagcn.models.support.registry import build_model, default_preset, model_class
 
     family = model_class(model)
     preset = preset or default_preset(model)
@@ -79,7 +77,7 @@ def fit(
     use_threads(common.threads)
     graph = options.read_labeled()
     chosen = None if name == "none" else options.split(graph, name)
-    estimator = family(graph, preset=preset, random_state=common.seed, **given)
+    estimator = build_model(model, graph, preset=preset, settings=given, random_state=common.seed)
     run = run_training(estimator, graph, chosen)
     if out is not None:
         run.model.save(out)
@@ -98,7 +96,7 @@ def fit(
 
 
 def _settings(family: type[NodeClassifier], pairs: list[str], split: str) -> dict[str, Any]:
-    given = parse_settings(pairs, set(family().get_params(deep=False)) - _NOT_SET)
+    given = parse_settings(pairs, family.settable(), family.model_key)
     if split == "none":
         given.setdefault("validation_fraction", _STOPPING_SHARE)
     return given

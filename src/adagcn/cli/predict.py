@@ -57,7 +57,7 @@ def predict(
     """
     from adagcn.cli.prediction_table import check_table_suffix, prediction_table
     from adagcn.cli.training_run import use_threads
-    from adagcn.estimators.registry import load_model
+    from adagcn.models.support.registry import load_model
 
     check_table_suffix(out)
     check_out(out, force=force)

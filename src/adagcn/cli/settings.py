@@ -10,7 +10,9 @@ from typing import Any
 from adagcn.errors import InputError
 
 
-def parse_settings(pairs: Iterable[str], allowed: Collection[str]) -> dict[str, Any]:
+def parse_settings(
+    pairs: Iterable[str], allowed: Collection[str], model: str = "adagcn"
+) -> dict[str, Any]:
     """Read ``key=value`` pairs; a value is TOML (``64``, ``0.5``, ``true``) or else plain text.
 
     Parameters
@@ -19,6 +21,8 @@ def parse_settings(pairs: Iterable[str], allowed: Collection[str]) -> dict[str, 
         What stood after each ``--set``.
     allowed : collection of str
         The names that may be set.
+    model : str
+        Key of the model, for messages.
 
     Returns
     -------
@@ -43,23 +47,28 @@ def parse_settings(pairs: Iterable[str], allowed: Collection[str]) -> dict[str, 
             raise InputError(
                 "AGC-I805", "--set takes key=value", got=pair, fix="write --set n_layers=12"
             )
-        _check_name(name, allowed)
+        _check_name(name, allowed, model)
         if name in settings:
             raise InputError("AGC-I806", f"--set names {name!r} twice", got=pair, fix="keep one")
         settings[name] = _value(text.strip())
     return settings
 
 
-def _check_name(name: str, allowed: Collection[str]) -> None:
+def _check_name(name: str, allowed: Collection[str], model: str) -> None:
     if name in allowed:
         return
+    from adagcn.models.support.renamed import moved
+
+    error = moved(model, name)
+    if error is not None:
+        raise error
     near = get_close_matches(name, allowed, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise InputError(
         "AGC-I807",
         "--set names a hyper-parameter that this model does not have",
         got=name,
-        fix=f"{hint}It has {', '.join(sorted(allowed))}",
+        fix=f"{hint}{model} has {', '.join(sorted(allowed))}",
     )
 
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adagcn.cli.output import steps_bar
 from adagcn.errors import InputError
-from adagcn.experiments.runs import fit_on_split
 from adagcn.graph import Graph
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
     from adagcn.data import Split
-    from adagcn.estimators.hop_classifier import HopBoostingClassifier
-    from adagcn.estimators.registry import NodeClassifier
+    from adagcn.models.support.boosted import BoostedClassifier
+    from adagcn.models.support.classifier import NodeClassifier
+    from adagcn.training.events import LayerEvent
 
 
 @dataclass(frozen=True)
@@ -86,21 +84,24 @@ def run_training(model: NodeClassifier, graph: Graph, split: Split | None) -> Tr
     TrainingRun
         The fitted model and its measures.
     """
-    with _layers_bar(_planned_layers(model)):
+    from adagcn.models.support.fitting import fit_on_split
+
+    with steps_bar("training", _planned_layers(model)) as advance:
+        callbacks = [_LayersBar(advance)]
         if split is None:
-            return TrainingRun(model, "none", _fit_on_every_label(model, graph), [])
-        seconds = fit_on_split(model, graph, split)
+            return TrainingRun(model, "none", _fit_on_every_label(model, graph, callbacks), [])
+        seconds = fit_on_split(model, graph, split, callbacks)
     by_depth = list(model.staged_score(*graph.ids_and_labels(split.score_nodes)))
     return TrainingRun(model, split.name, seconds, by_depth)
 
 
-def _fit_on_every_label(model: NodeClassifier, graph: Graph) -> float:
+def _fit_on_every_label(model: NodeClassifier, graph: Graph, callbacks: list[_LayersBar]) -> float:
     if len(graph.labeled_nodes) == 0:
         raise InputError(
             "AGC-I809", "the graph has no labels to train on", got=repr(graph), fix="give --labels"
         )
     start = time.perf_counter()
-    model.fit(*graph.ids_and_labels(graph.labeled_nodes))
+    model.fit(*graph.ids_and_labels(graph.labeled_nodes), callbacks=callbacks)
     return time.perf_counter() - start
 
 
@@ -119,36 +120,18 @@ def _planned_layers(model: NodeClassifier) -> int | None:
     return None if n_layers == "auto" else n_layers
 
 
-def _is_boosted(model: NodeClassifier) -> TypeIs[HopBoostingClassifier]:
+def _is_boosted(model: NodeClassifier) -> TypeIs[BoostedClassifier]:
     """Return whether a model has layers to tell of."""
-    from adagcn.estimators.hop_classifier import HopBoostingClassifier
+    from adagcn.models.support.boosted import BoostedClassifier
 
-    return isinstance(model, HopBoostingClassifier)
-
-
-@contextmanager
-def _layers_bar(n_layers: int | None) -> Iterator[None]:
-    """Show a bar that moves with every layer that the library logs."""
-    logger = logging.getLogger("adagcn")
-    level = logger.level
-    with steps_bar("training", n_layers) as advance:
-        handler = _LayerHandler(advance)
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
-        try:
-            yield
-        finally:
-            logger.setLevel(level)
-            logger.removeHandler(handler)
+    return isinstance(model, BoostedClassifier)
 
 
-class _LayerHandler(logging.Handler):
-    """Calls ``advance`` for every finished layer in the library's log."""
+class _LayersBar:
+    """Moves a progress bar with every finished layer."""
 
     def __init__(self, advance: Callable[[], None]) -> None:
-        super().__init__()
         self._advance = advance
 
-    def emit(self, record: logging.LogRecord) -> None:
-        if hasattr(record, "layer"):
-            self._advance()
+    def on_layer(self, event: LayerEvent) -> None:
+        self._advance()

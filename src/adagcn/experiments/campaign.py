@@ -14,9 +14,10 @@ from adagcn.data.splits import Split, make_split
 from adagcn.engines import map_items
 from adagcn.errors import AdaGCNError, InputError
 from adagcn.experiments.ledger import Ledger
-from adagcn.experiments.runs import Run, RunResult, build_model, execute, resolved_params
+from adagcn.experiments.runs import Run, RunResult, execute, resolved_params
 from adagcn.experiments.spec import Column, Row, Spec
 from adagcn.graph import Graph
+from adagcn.models.support.registry import build_model
 
 Graphs: TypeAlias = Mapping[str, Graph]  # by the name that a spec's columns use
 Progress: TypeAlias = Callable[[int, int, float | None], None]  # done, total, seconds left
@@ -173,7 +174,8 @@ def _runs(  # noqa: PLR0913
     threads: int,
 ) -> tuple[Run, ...]:
     graph = graphs[column.dataset]
-    params = resolved_params(build_model(row.model, row.preset, spec.settings_of(row), graph))
+    model = build_model(row.model, graph, preset=row.preset, settings=spec.settings_of(row))
+    params = resolved_params(model)
     return tuple(
         Run(
             model=row.model,

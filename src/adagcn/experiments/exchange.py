@@ -12,11 +12,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from adagcn.errors import FormatError, InputError, IntegrityError, UnsafeFileError
-from adagcn.experiments.ledger import Ledger, LedgerRow
+from adagcn.experiments.ledger import Ledger, LedgerRow, with_new_names
 from adagcn.experiments.runs import canonical_json
 from adagcn.formats.atomic import atomic_file
 
-_HEADER = {"format": "adagcn-ledger", "version": 1}
+_FORMAT = "adagcn-ledger"
+_VERSION = 2  # 1 had other names of settings
 _LONGEST_LINE = 1 << 20
 _LARGEST_TEXT = 1 << 30  # bytes when unpacked; a row is about a thousand
 
@@ -42,7 +43,7 @@ def export_ledger(ledger: Ledger, path: str | os.PathLike[str]) -> int:
         atomic_file(path) as handle,
         gzip.GzipFile(filename="", mode="wb", fileobj=handle, mtime=0) as packed,
     ):
-        packed.write(f"{canonical_json(_HEADER)}\n".encode())
+        packed.write(f"{_header(_VERSION)}\n".encode())
         for row in ledger.rows():
             packed.write(f"{canonical_json(row.model_dump())}\n".encode())
             n_rows += 1
@@ -83,11 +84,11 @@ def import_ledger(ledger: Ledger, path: str | os.PathLike[str]) -> int:
 def _rows(path: Path) -> Iterator[LedgerRow]:
     try:
         with gzip.open(path, "rb") as unpacked:
-            for number, line in _lines(path, unpacked):
-                if number == 1:
-                    _check_header(path, line)
-                else:
-                    yield _row(path, number, line)
+            lines = _lines(path, unpacked)
+            version = _version(path, next(lines)[1])
+            for number, line in lines:
+                row = _row(path, number, line)
+                yield with_new_names(row) if version == 1 else row
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise _damaged(path, f"cannot be unpacked: {error}") from error
 
@@ -109,13 +110,21 @@ def _lines(path: Path, unpacked: gzip.GzipFile) -> Iterator[tuple[int, bytes]]:
         raise _damaged(path, "is empty")
 
 
-def _check_header(path: Path, line: bytes) -> None:
+def _header(version: int) -> str:
+    return canonical_json({"format": _FORMAT, "version": version})
+
+
+def _version(path: Path, line: bytes) -> int:
+    """Return the version that the first line names, if this release reads it."""
     try:
         header = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, "does not begin as an export does") from error
-    if header != _HEADER:
-        raise _damaged(path, "is of another kind or of a newer release")
+    versions = {_header(version): version for version in (1, _VERSION)}
+    try:
+        return versions[canonical_json(header)]
+    except (KeyError, ValueError):
+        raise _damaged(path, "is of another kind or of a newer release") from None
 
 
 def _row(path: Path, number: int, line: bytes) -> LedgerRow:

@@ -14,11 +14,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adagcn.errors import FormatError, InputError, IntegrityError, ResourceError
 from adagcn.experiments.runs import Digest, Run, RunResult, canonical_json
+from adagcn.models.support.renamed import renamed
 
 DEFAULT_PATH = Path("adagcn-ledger.sqlite")
 
 _APPLICATION = 0x41474C31  # how an SQLite file says whose it is
-_VERSION = 1
+_VERSION = 2  # 1 had other names of settings
 _PATIENCE = 60.0  # seconds to wait while another command writes
 _AT_ONCE = 500  # keys in one question, fewer than SQLite allows
 
@@ -36,6 +37,12 @@ class LedgerRow(BaseModel):
     key: Digest
     run: Run
     result: RunResult
+
+
+def with_new_names(row: LedgerRow) -> LedgerRow:
+    """Return a row of an older ledger under the names that settings have now, with its key."""
+    run = row.run.model_copy(update={"params": renamed(row.run.model, row.run.params)})
+    return LedgerRow(key=run.key, run=run, result=row.result)
 
 
 class Ledger:
@@ -65,7 +72,7 @@ class Ledger:
         with self._translated():
             self._connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
         try:
-            self._adopt()
+            self._open()
         except BaseException:
             self.close()
             raise
@@ -160,8 +167,8 @@ class Ledger:
                 fix="take an older copy, or import an export into a new ledger",
             ) from error
 
-    def _adopt(self) -> None:
-        """Check whose file this is, and make a ledger of an empty one."""
+    def _open(self) -> None:
+        """Check whose file this is, make a ledger of an empty one, bring an old one up to date."""
         with self._translated():
             if self._is_empty():
                 with self._transaction():
@@ -176,6 +183,18 @@ class Ledger:
                 got=f"application {owner}, version {version}",
                 fix="name another file with --ledger",
             )
+        if version < _VERSION:
+            self._update()
+
+    def _update(self) -> None:
+        """Give every run of an older ledger the names that its settings have now, all or none."""
+        with self._translated(), self._transaction():
+            if self._pragma("user_version") == _VERSION:  # another command was faster
+                return
+            rows = [with_new_names(row) for row in self.rows()]
+            self._connection.execute("DELETE FROM runs")
+            self._connection.executemany(_ADD, map(_values, rows))
+            self._connection.execute(f"PRAGMA user_version = {_VERSION}")
 
     def _begin(self) -> None:
         columns = ", ".join(_COLUMNS[1:])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -15,15 +14,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from adagcn.data.splits import Split, make_split
+from adagcn.data.splits import make_split
 from adagcn.engines.threads import threads
 from adagcn.errors import AdaGCNWarning, IntegrityError, PresetNotice
-from adagcn.estimators.registry import NodeClassifier, model_class
 from adagcn.experiments.provenance import code_versions
 from adagcn.graph import Graph
-
-# What a run says in its own fields, or what the harness does not vary.
-NOT_PARAMS = frozenset({"graph", "preset", "random_state", "learner", "warm_start", "device"})
+from adagcn.models.support.classifier import NodeClassifier
+from adagcn.models.support.fitting import fit_on_split
+from adagcn.models.support.registry import build_model, model_class
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, Field(min_length=1, max_length=500)]
@@ -138,24 +136,8 @@ def canonical_json(value: Any) -> str:
 
 def resolved_params(model: NodeClassifier) -> dict[str, Param]:
     """Return every hyper-parameter of a model as ``fit`` will use it, but those it finds itself."""
-    settings = model.resolved_settings().model_dump(exclude_unset=True, exclude_none=True)
-    beside = {  # such as class weights, which no preset sets
-        name: value
-        for name, value in model.get_params(deep=False).items()
-        if name not in settings and name not in NOT_PARAMS and value is not None
-    }
-    return {**settings, **beside}
-
-
-def build_model(
-    key: str, preset: str, settings: Mapping[str, Any], graph: Graph | None, seed: int = 0
-) -> NodeClassifier:
-    """Return a model with these settings, not fitted; what it cannot vary is left out."""
-    family: Any = model_class(key)
-    free = set(family().get_params(deep=False))
-    given = {name: value for name, value in settings.items() if name in free}
-    model: NodeClassifier = family(graph, preset=preset, random_state=seed, **given)
-    return model
+    params = {**model.resolved_params(), "class_weight": model.class_weight}
+    return {name: value for name, value in params.items() if value is not None}
 
 
 def execute(run: Run, graph: Graph) -> RunResult:
@@ -181,7 +163,9 @@ def execute(run: Run, graph: Graph) -> RunResult:
             got=(graph.digest[:12], split.digest[:12]),
             fix=f"use the data with the digests {run.data_digest[:12]}, {run.split_digest[:12]}",
         )
-    model = build_model(run.model, run.preset, run.params, graph, run.seed)
+    free = model_class(run.model).settable()  # what a model fixes for itself is among the params
+    given = {name: value for name, value in run.params.items() if name in free}
+    model = build_model(run.model, graph, preset=run.preset, settings=given, random_state=run.seed)
     _warm_up()
     with threads(run.threads), _notices() as notices:
         seconds = fit_on_split(model, graph, split)
@@ -206,14 +190,6 @@ def _warm_up() -> None:
     import torch
 
     torch.optim.Adam([torch.zeros(1)])
-
-
-def fit_on_split(model: NodeClassifier, graph: Graph, split: Split) -> float:
-    """Fit on the training nodes, stopping on the stopping nodes; return the seconds it took."""
-    X_val, y_val = graph.ids_and_labels(split.stop_nodes)
-    start = time.perf_counter()
-    model.fit(*graph.ids_and_labels(split.train_nodes), X_val=X_val, y_val=y_val)
-    return time.perf_counter() - start
 
 
 @contextmanager

@@ -11,8 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from adagcn.data.gasteiger import N_SPLITS
 from adagcn.errors import AdaGCNError, InputError, PresetNotice
-from adagcn.estimators.registry import MODELS, default_preset, presets_of
-from adagcn.experiments.runs import NOT_PARAMS, Name, Param, build_model
+from adagcn.experiments.runs import Name, Param
+from adagcn.models.support.boosted_settings import flattened
+from adagcn.models.support.registry import MODELS, build_model, default_preset, presets_of
+from adagcn.models.support.renamed import moved
 
 Count = Annotated[int, Field(ge=1, le=1000)]
 Percent = Annotated[float, Field(ge=0.0, le=100.0)]
@@ -96,6 +98,7 @@ class Row(_Part):
     @classmethod
     def _with_preset(cls, fields: Any) -> Any:
         """Fill in the model's own preset; an unknown model is told of later, by its place."""
+        fields = _with_flat_settings(fields)
         if not isinstance(fields, dict) or "preset" in fields:
             return fields
         model = str(fields.get("model"))
@@ -137,6 +140,7 @@ class Spec(_Part):
     @classmethod
     def _with_depths(cls, fields: Any) -> Any:
         """Write a row with ``depths`` out as one row for each of them."""
+        fields = _with_flat_settings(fields)
         rows = fields.get("rows") if isinstance(fields, dict) else None
         if not isinstance(rows, list):
             return fields
@@ -162,6 +166,12 @@ class Spec(_Part):
         """Return the paper's mean and half width for a cell, as shares of one."""
         found = self.paper.get(row.paper or row.label, {}).get(column.label)
         return None if found is None else (found[0] / 100, found[1] / 100)
+
+
+def _with_flat_settings(fields: Any) -> Any:
+    """Return fields with ``settings`` under flat names: TOML's ``variant.vote`` is a table."""
+    settings = fields.get("settings") if isinstance(fields, dict) else None
+    return {**fields, "settings": flattened(settings)} if isinstance(settings, dict) else fields
 
 
 def _rows_by_depth(row: Any) -> list[Any]:
@@ -211,11 +221,15 @@ def _check_model(spec: Spec, row: Row, at: str) -> None:
     check_known(f"{at}.preset", row.preset, presets_of(row.model))
     settings = spec.settings_of(row)
     for setting in settings:
+        error = moved(row.model, setting)
+        if error is not None:
+            raise InputError(error.code, f"{at}.settings: {error.problem}", fix=error.fix)
         check_known(f"{at}.settings", setting, settings_of(row.model))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PresetNotice)  # there is no graph to choose by yet
-            build_model(row.model, row.preset, settings, None).resolved_settings()
+            model = build_model(row.model, None, preset=row.preset, settings=settings)
+            model.resolved_settings()
     except AdaGCNError as error:
         problem = f"{at}.settings: {error.problem}"
         raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
@@ -223,7 +237,7 @@ def _check_model(spec: Spec, row: Row, at: str) -> None:
 
 def settings_of(model: str) -> set[str]:
     """Return the names of what can be set on a model."""
-    return set(MODELS[model]().get_params(deep=False)) - NOT_PARAMS
+    return MODELS[model].settable() - {"device"}
 
 
 def _check_size(spec: Spec, row: Row, at: str) -> None:

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from adagcn.graph import Features
-from adagcn.learners.cross_entropy import cross_entropy_gradient
 from adagcn.learners.inputs import Input, as_input, drop, times, transposed_times
-from adagcn.learners.mlp import uniform_start
+from adagcn.learners.perceptron import cross_entropy_gradient, uniform_start
 
 
 class LinearLearner(nn.Module):

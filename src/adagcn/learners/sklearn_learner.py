@@ -12,6 +12,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from adagcn.errors import InputError
 from adagcn.graph import Features
+from adagcn.training.loop import HopTask
+from adagcn.training.random_streams import seed_sequence
 
 _SMALLEST_PROBA = 1e-12  # a tree may say 0; its logarithm must stay finite
 
@@ -42,8 +44,6 @@ class SklearnFitter:
     ----------
     classifier : scikit-learn classifier
         Must have ``predict_proba`` and take ``sample_weight`` in ``fit``.
-    labels : ndarray of int64
-        Classes of the training rows.
     n_classes : int
         Number of classes.
     seed : int
@@ -51,7 +51,6 @@ class SklearnFitter:
     """
 
     classifier: Any
-    labels: NDArray[np.int64]
     n_classes: int
     seed: int
 
@@ -66,26 +65,18 @@ class SklearnFitter:
                 fix="use for example sklearn.linear_model.LogisticRegression()",
             )
 
-    def __call__(
-        self,
-        hop: int,
-        rows: Features,
-        sample_weight: NDArray[np.float64],
-        stop_rows: Features | None,
-        previous: FittedSklearn | None,
-        adopted: NDArray[np.float64] | None = None,
-    ) -> FittedSklearn:
+    def __call__(self, task: HopTask) -> FittedSklearn:
         """Return a clone fitted on this hop with weights that average to one.
 
-        A classifier takes one class per row: an adopted row has its likeliest one.
+        A classifier takes one class per row: a row with a pseudo-label has its likeliest one.
         """
         classifier = clone(self.classifier)
         if "random_state" in classifier.get_params(deep=False):
-            stream = np.random.SeedSequence(self.seed, spawn_key=(0, hop))
+            stream = seed_sequence(self.seed, "start", task.hop)
             classifier.set_params(random_state=int(stream.generate_state(1)[0] >> 1))
-        labels = self.labels
-        if adopted is not None:
-            labels = np.concatenate([labels, adopted.argmax(axis=1)])
-            sample_weight = np.concatenate([sample_weight, adopted.sum(axis=1)])
-        classifier.fit(rows, labels, sample_weight=sample_weight * len(labels))
+        labels, weight = task.labels, task.sample_weight
+        if task.pseudo_labels is not None:
+            labels = np.concatenate([labels, task.pseudo_labels.argmax(axis=1)])
+            weight = np.concatenate([weight, task.pseudo_labels.sum(axis=1)])
+        classifier.fit(task.rows, labels, sample_weight=weight * len(labels))
         return FittedSklearn(classifier, self.n_classes)

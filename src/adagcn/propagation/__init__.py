@@ -3,14 +3,11 @@
 from adagcn.propagation.hops import hop_stream
 from adagcn.propagation.normalize import make_propagator
 from adagcn.propagation.ppr import appnp_coefficients, exact_ppr, power_iteration_ppr
-from adagcn.propagation.scaling import HopScale, scale_hop
 
 __all__ = [
-    "HopScale",
     "appnp_coefficients",
     "exact_ppr",
     "hop_stream",
     "make_propagator",
     "power_iteration_ppr",
-    "scale_hop",
 ]

@@ -10,7 +10,7 @@ plain product, so that the result is the same to the last bit, with any number o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -32,50 +32,59 @@ Block = NDArray[Any]
 
 
 class ColumnBlocks:
-    """Features of all nodes, in blocks; ``blocks[nodes]`` gives rows as an ordinary array.
+    """A hop in blocks of columns; a :class:`~adagcn.propagation.hops.Hop`.
 
     Parameters
     ----------
-    blocks : list of ndarray of shape (n_nodes, width)
+    columns : list of ndarray of shape (n_nodes, width)
         The columns from left to right; rows stand in the order of the layout.
     places : ndarray of shape (n_nodes,)
         In which row of the blocks a node stands.
+    propagator : BlockedPropagator
+        What made the hop, and makes the next one of it.
     """
 
-    def __init__(self, blocks: list[Block], places: NDArray[np.int64]) -> None:
-        self._blocks: list[Block] | None = blocks
+    def __init__(
+        self, columns: list[Block], places: NDArray[np.int64], propagator: BlockedPropagator
+    ) -> None:
+        self._held: list[Block] | None = columns
         self._places = places
+        self._propagator = propagator
 
     @property
-    def blocks(self) -> list[Block]:
+    def _columns(self) -> list[Block]:
         """The blocks, unless the stream of hops has gone on."""
-        if self._blocks is None:
-            raise InputError(
-                "AGC-I403",
-                "a hop can be read only until the next one is asked for",
-                got="a hop that the stream has gone past",
-                fix="copy what you need of it in time: rows = hop[nodes]",
-            )
-        return self._blocks
+        if self._held is None:
+            raise used_up()
+        return self._held
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of nodes and of features."""
-        return len(self._places), sum(block.shape[1] for block in self.blocks)
+        return len(self._places), sum(block.shape[1] for block in self._columns)
 
-    def __getitem__(self, nodes: Any) -> NDArray[Any]:
+    def rows(self, nodes: Any) -> NDArray[Any]:
+        """Return the rows of some nodes as an ordinary array."""
         places = self._places[nodes]
-        rows = np.empty((len(places), self.shape[1]), dtype=self.blocks[0].dtype)
-        ends = np.cumsum([0, *(block.shape[1] for block in self.blocks)]).tolist()
+        rows = np.empty((len(places), self.shape[1]), dtype=self._columns[0].dtype)
+        ends = np.cumsum([0, *(block.shape[1] for block in self._columns)]).tolist()
         for some in _rows_at_once(len(places)):
-            for block, (start, end) in zip(self.blocks, pairwise(ends), strict=True):
+            for block, (start, end) in zip(self._columns, pairwise(ends), strict=True):
                 rows[some, start:end] = block[places[some]]
         return rows
 
-    def release(self) -> list[Block]:
-        """Return the blocks to whoever makes the next hop of them; this one is gone."""
-        blocks, self._blocks = self.blocks, None
-        return blocks
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        """Yield all rows in the order of the nodes, some at a time."""
+        return (self.rows(some) for some in _rows_at_once(len(self._places)))
+
+    def size(self) -> float:
+        """Return the root of the mean squared Euclidean norm of the rows."""
+        return root_mean_square(self._columns, len(self._places))
+
+    def next(self) -> ColumnBlocks:
+        """Return the next hop, in the memory of this one, which is gone then."""
+        columns, self._held = self._columns, None
+        return self._propagator.step_on(columns)
 
 
 class BlockedPropagator:
@@ -109,16 +118,19 @@ class BlockedPropagator:
         self._teleport = teleport
         self._shares = list(self._input_shares(features)) if teleport else []
 
-    def step(self, hop: Features | ColumnBlocks) -> ColumnBlocks:
-        """Return (1 − γ) Â hop + γ X; a hop in blocks must be our last one, and is used up."""
-        blocks: Iterable[Block]
-        if isinstance(hop, ColumnBlocks):
-            blocks = hop.release()
-            self._room = [self._room[-1], *self._room[:-1]]
-        else:
-            blocks = self._cut(hop)
-            self._room = list(self._new_room())
-        return ColumnBlocks([self._step(i, block) for i, block in enumerate(blocks)], self._places)
+    def step(self, hop: Features) -> ColumnBlocks:
+        """Return (1 − γ) Â hop + γ X for a hop that is one matrix."""
+        self._room = list(self._new_room())
+        return self._stepped(self._cut(hop))
+
+    def step_on(self, columns: list[Block]) -> ColumnBlocks:
+        """Return the same for the blocks of our last hop, which are used up."""
+        self._room = [self._room[-1], *self._room[:-1]]
+        return self._stepped(columns)
+
+    def _stepped(self, columns: Iterable[Block]) -> ColumnBlocks:
+        moved = [self._step(i, block) for i, block in enumerate(columns)]
+        return ColumnBlocks(moved, self._places, self)
 
     def _new_room(self) -> NDArray[Any]:
         """Return zeros: without MKL, torch's product multiplies with 0 what it replaces."""
@@ -183,6 +195,22 @@ class _SparseShare:
     def add_to(self, block: Block) -> None:
         """Add it in place."""
         block.reshape(-1)[self._places] += self._values
+
+
+def root_mean_square(parts: Sequence[NDArray[Any]], n_rows: int) -> float:
+    """Return the root of the mean squared Euclidean norm of rows, from all of their values."""
+    norms = [np.linalg.norm(part) for part in parts]
+    return float((norms[0] if len(norms) == 1 else np.hypot.reduce(norms)) / np.sqrt(n_rows))
+
+
+def used_up() -> InputError:
+    """Return the error of a hop that the stream has gone past."""
+    return InputError(
+        "AGC-I403",
+        "a hop can be read only until the next one is asked for",
+        got="a hop that the stream has gone past",
+        fix="copy what you need of it in time: rows = hop.rows(nodes)",
+    )
 
 
 def _shaped(room: NDArray[Any], shape: tuple[int, ...]) -> Block:

@@ -1,34 +1,110 @@
-"""The hops X, ÂX, Â²X, … one at a time."""
+"""The hops X, ÂX, Â²X, … one at a time, behind one protocol (Algorithm 1, line 8).
+
+Whoever works with hops knows a :class:`Hop` and nothing of how it is kept. In memory a hop is a
+:class:`MemoryHop`, sparse or dense, and later :class:`~adagcn.propagation.blocks.ColumnBlocks`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import repeat
-from typing import TypeAlias
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.preprocessing import normalize
 
 from adagcn.errors import InputError
 from adagcn.graph import Features
-from adagcn.propagation.blocks import BlockedPropagator, ColumnBlocks
+from adagcn.propagation.blocks import ROWS_AT_ONCE, BlockedPropagator, root_mean_square, used_up
+from adagcn.propagation.normalize import Normalization, make_propagator
 
 # A sparse-sparse product of scipy costs about twenty times as much per stored value as a
 # sparse-dense one does per entry, so a hop becomes dense when one entry in twenty is filled.
 DENSE_ABOVE = 0.05
 
-HopFeatures: TypeAlias = "Features | ColumnBlocks"
+HopScale = Literal["none", "row_l2", "hop"]
+
+
+class Hop(Protocol):
+    """Features of all nodes after some steps of propagation, wherever they are kept."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of nodes and of features."""
+
+    def rows(self, nodes: Any) -> Features:
+        """Return the rows of some nodes, gathered for the caller."""
+
+    def blocks(self) -> Iterator[Features]:
+        """Yield all rows in the order of the nodes, some at a time."""
+
+    def size(self) -> float:
+        """Return the root of the mean squared Euclidean norm of the rows."""
+
+    def next(self) -> Hop:
+        """Return the next hop, once; this one may be gone afterwards."""
+
+
+class HopSource(Protocol):
+    """Where hops come from: a graph in memory, or one in files."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the features."""
+
+    def first(self) -> Hop:
+        """Return hop 0, from which a new stream of hops starts."""
+
+
+@dataclass(frozen=True)
+class MemorySource:
+    """Hops of features that are in memory.
+
+    Parameters
+    ----------
+    features : csr_array or ndarray of shape (n_nodes, n_features)
+        X. Not modified.
+    adjacency : csr_array of shape (n_nodes, n_nodes) or None
+        A; ``None``: there is no graph, and every hop is X.
+    normalization : {"symmetric", "random_walk"}
+        How A becomes Â.
+    teleport : float in [0, 1)
+        γ: share of the input features that every hop keeps.
+    """
+
+    features: Features
+    adjacency: sparse.csr_array | None
+    normalization: Normalization = "symmetric"
+    teleport: float = 0.0
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the features."""
+        return self.features.dtype
+
+    def first(self) -> Hop:
+        """Return hop 0. Â is made when the next hop is asked for, and belongs to the hops alone."""
+        adjacency = self.adjacency
+        if adjacency is None:
+            return first_hop(None, self.features, teleport=self.teleport)
+
+        def make() -> sparse.csr_array:
+            return make_propagator(adjacency, self.normalization, dtype=self.dtype)
+
+        return first_hop(make, self.features, teleport=self.teleport)
 
 
 def hop_stream(
     propagator: sparse.csr_array | None, features: Features, *, teleport: float = 0.0
-) -> Iterator[HopFeatures]:
+) -> Iterator[Hop]:
     """Yield the features after 0, 1, 2, … hops, without end.
 
     Hop 0 is X itself, and X^(l+1) = (1 − γ) Â X^(l) + γ X with γ = ``teleport``; γ = 0 gives the
-    paper's Â^l X (Algorithm 1, line 8). Whatever its form, ``hop[nodes]`` gives rows of a hop and
-    ``hop[:]`` all of them. A hop can be read until the next one is asked for: only the newest is
-    kept (and X where γ > 0).
+    paper's Â^l X (Algorithm 1, line 8). A hop can be read until the next one is asked for: only the
+    newest is kept (and X where γ > 0).
 
     Parameters
     ----------
@@ -38,12 +114,22 @@ def hop_stream(
         X. Not modified.
     teleport : float in [0, 1)
         Share of the input features that every hop keeps.
-
-    Yields
-    ------
-    csr_array, ndarray or ColumnBlocks of shape (n_nodes, n_features)
-        The features of hop 0, 1, 2, …: sparse while that is the cheaper form, dense from then on.
     """
+    make = None if propagator is None else lambda: propagator
+    return stream_from(first_hop(make, features, teleport=teleport))
+
+
+def stream_from(hop: Hop) -> Iterator[Hop]:
+    """Yield a hop and those after it, without end."""
+    while True:
+        yield hop
+        hop = hop.next()
+
+
+def first_hop(
+    make_propagator: Callable[[], sparse.csr_array] | None, features: Features, *, teleport: float
+) -> MemoryHop:
+    """Return hop 0 of a stream; see :func:`hop_stream`."""
     if not 0.0 <= teleport < 1.0:
         raise InputError(
             "AGC-I402",
@@ -51,27 +137,87 @@ def hop_stream(
             got=teleport,
             fix="0 gives the paper's hops, 0.1 is usual where teleport is wanted",
         )
-    if propagator is None:
-        return repeat(in_cheaper_form(features))
-    return _hops(propagator, in_cheaper_form(features), teleport)
+    features = in_cheaper_form(features)
+    steps = None if make_propagator is None else _Steps(make_propagator, features, teleport)
+    return MemoryHop(features, steps)
 
 
-def _hops(
-    propagator: sparse.csr_array, features: Features, teleport: float
-) -> Iterator[HopFeatures]:
-    sparse_hop = features
-    while not isinstance(sparse_hop, np.ndarray):
-        yield sparse_hop
-        sparse_hop = propagator @ sparse_hop
-        if teleport:
-            sparse_hop = (1.0 - teleport) * sparse_hop + teleport * features
-        sparse_hop = in_cheaper_form(sparse_hop)
-    hop: HopFeatures = sparse_hop
-    blocked = BlockedPropagator(propagator, features, teleport=teleport)
-    del propagator, features, sparse_hop  # the memory of a graph, and perhaps of a hop
-    while True:
-        yield hop
-        hop = blocked.step(hop)
+class MemoryHop:
+    """A hop as one matrix: sparse while that is the cheaper form, dense from then on.
+
+    Parameters
+    ----------
+    features : csr_array or ndarray of shape (n_nodes, n_features)
+        The rows.
+    steps : _Steps or None
+        What leads to the next hop; None: every hop is this one.
+    """
+
+    def __init__(self, features: Features, steps: _Steps | None) -> None:
+        self._features = features
+        self._steps = steps
+        self._used_up = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of nodes and of features."""
+        n_nodes, n_features = self._features.shape
+        return n_nodes, n_features
+
+    def rows(self, nodes: Any) -> Features:
+        """Return the rows of some nodes."""
+        return self._features[nodes]
+
+    def blocks(self) -> Iterator[Features]:
+        """Yield all rows, some at a time."""
+        for start in range(0, self._features.shape[0], ROWS_AT_ONCE):
+            yield self._features[start : start + ROWS_AT_ONCE]
+
+    def size(self) -> float:
+        """Return the root of the mean squared Euclidean norm of the rows."""
+        stored = self._features
+        values = stored if isinstance(stored, np.ndarray) else stored.data
+        return root_mean_square([values], stored.shape[0])
+
+    def next(self) -> Hop:
+        """Return (1 − γ) Â times this hop, plus γ X."""
+        if self._used_up:
+            raise used_up()
+        if self._steps is None:
+            return self
+        steps, self._steps, self._used_up = self._steps, None, True
+        if not isinstance(self._features, np.ndarray):
+            return MemoryHop(in_cheaper_form(steps.sparse_step(self._features)), steps)
+        blocked = BlockedPropagator(steps.propagator(), steps.features, teleport=steps.teleport)
+        del steps  # the memory of a graph
+        return blocked.step(self._features)
+
+
+class _Steps:
+    """Â, X and γ: what the hops of one stream share while they are matrices."""
+
+    def __init__(
+        self, make: Callable[[], sparse.csr_array], features: Features, teleport: float
+    ) -> None:
+        self._make: Callable[[], sparse.csr_array] | None = make
+        self._propagator: sparse.csr_array | None = None
+        self.features = features
+        self.teleport = teleport
+
+    def propagator(self) -> sparse.csr_array:
+        """Return Â, made once."""
+        if self._make is not None:
+            self._propagator, self._make = self._make(), None
+        return self._propagator
+
+    def sparse_step(self, hop: sparse.csr_array) -> sparse.csr_array:
+        """Return the next hop of a sparse one."""
+        moved = self.propagator() @ hop
+        return (
+            (1.0 - self.teleport) * moved + self.teleport * self.features
+            if self.teleport
+            else moved
+        )
 
 
 def in_cheaper_form(features: Features) -> Features:
@@ -80,3 +226,52 @@ def in_cheaper_form(features: Features) -> Features:
         return features
     n_entries = features.shape[0] * features.shape[1]
     return features.toarray() if features.nnz > DENSE_ABOVE * n_entries else features
+
+
+def hop_digest(hop: Hop) -> str:
+    """Return the SHA-256 of the values of a hop, row by row: the same however it is kept."""
+    total = hashlib.sha256(repr(hop.shape).encode())
+    for block in hop.blocks():
+        dense = block if isinstance(block, np.ndarray) else block.toarray()
+        total.update(np.ascontiguousarray(dense, dtype=dense.dtype.newbyteorder("<")).data)
+    return total.hexdigest()
+
+
+# How large the features of a hop are made before a learner sees them
+
+
+def hop_factor(hop: Hop, input_size: float, how: HopScale) -> float:
+    """Return the number that all features of this hop are multiplied by.
+
+    ``"hop"`` brings every hop back to the size of the input features: smoothing shrinks features,
+    and a learner that starts from the parameters of the hop before should find inputs of the same
+    size. The factor belongs to the fitted layer, so that another graph is scaled as the first was.
+    """
+    if how != "hop":
+        return 1.0
+    current = hop.size()
+    return input_size / current if current > 0.0 else 1.0
+
+
+def scaled_rows(hop: Hop, nodes: NDArray[Any], factor: float, how: HopScale) -> Features:
+    """Return some rows of a hop as the learner sees them.
+
+    Parameters
+    ----------
+    hop : Hop
+        The hop.
+    nodes : ndarray of shape (n_rows,)
+        Positions of the nodes.
+    factor : float
+        What :func:`hop_factor` gave for the hop.
+    how : {"none", "row_l2", "hop"}
+        ``"row_l2"`` divides each row by its Euclidean norm (a zero row stays zero); ``"hop"``
+        multiplies all by ``factor``.
+    """
+    rows = hop.rows(nodes)  # gathered for this purpose: scaled in place
+    if how == "row_l2":
+        scaled = normalize(rows, norm="l2", axis=1, copy=False)
+        return sparse.csr_array(scaled) if sparse.issparse(scaled) else scaled
+    if how == "hop":
+        rows *= np.asarray(factor, dtype=rows.dtype)
+    return rows

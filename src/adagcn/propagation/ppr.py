@@ -31,7 +31,7 @@ def power_iteration_ppr(
     stream = hop_stream(propagator, signal, teleport=teleport)
     for _ in range(n_steps):
         next(stream)
-    return np.asarray(next(stream)[:])
+    return np.asarray(next(stream).rows(slice(None)))
 
 
 def exact_ppr(

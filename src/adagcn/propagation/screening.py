@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from adagcn.graph import Features
 
 
 def strongest_columns(
-    features: Features, max_features: int | Literal["all"]
+    blocks: Iterable[Features], n_features: int, max_features: int | Literal["all"]
 ) -> NDArray[np.int64] | None:
     """Return the columns with the largest sums of squares, in ascending order.
 
@@ -20,8 +21,10 @@ def strongest_columns(
 
     Parameters
     ----------
-    features : csr_array or ndarray of shape (n_nodes, n_features)
-        X. Not modified.
+    blocks : iterable of csr_array or ndarray of shape (n_rows, n_features)
+        X, some rows at a time. Not modified.
+    n_features : int
+        Number of columns.
     max_features : int or "all"
         How many columns to keep; of equal columns the first ones.
 
@@ -30,12 +33,23 @@ def strongest_columns(
     ndarray of shape (max_features,) or None
         Kept columns; ``None`` where that is all of them.
     """
-    if max_features == "all" or max_features >= features.shape[1]:
+    if max_features == "all" or max_features >= n_features:
         return None
-    if isinstance(features, np.ndarray):
-        energy = np.einsum("ij,ij->j", features, features, dtype=np.float64)
-    else:
-        squares = np.square(features.data, dtype=np.float64)
-        energy = np.bincount(features.indices, weights=squares, minlength=features.shape[1])
+    energy = np.zeros(n_features)
+    for block in blocks:
+        energy = _with_squares(energy, block)
     strongest = np.argsort(-energy, kind="stable")[:max_features]
     return np.sort(strongest).astype(np.int64)
+
+
+def _with_squares(energy: NDArray[np.float64], block: Features) -> NDArray[np.float64]:
+    """Return the sums with the squares of more rows, added one row after the other.
+
+    So the sums do not depend on how the rows are cut into blocks.
+    """
+    if isinstance(block, np.ndarray):
+        squares = np.square(block, dtype=np.float64)
+        return np.asarray(np.add.reduce(np.vstack([energy, squares]), axis=0))
+    columns = np.concatenate([np.arange(len(energy)), block.indices])
+    values = np.concatenate([energy, np.square(block.data, dtype=np.float64)])
+    return np.asarray(np.bincount(columns, weights=values, minlength=len(energy)), dtype=float)

@@ -1,0 +1,268 @@
+"""A fit as a value: what it rests on and the layers so far. All that a continuation needs.
+
+The boosting loop takes a state and yields the next one. A warm start, a model file and a checkpoint
+go through it, and :func:`differences` says in words why two fits are not the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adagcn.boosting.samme import effective_sample_size
+from adagcn.errors import InputError, shown
+
+NodeIds: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]  # ids of nodes at some positions
+
+
+@dataclass(frozen=True)
+class LabeledNodes:
+    """The nodes of a fit whose label is known, by position.
+
+    Parameters
+    ----------
+    train_nodes : ndarray of shape (n_train,)
+        Positions of the training nodes.
+    labels : ndarray of shape (n_train,)
+        Their classes as indices, in the same order.
+    sample_weight : ndarray of shape (n_train,)
+        Weights before the first layer, in the same order.
+    stop_nodes, stop_labels : ndarray of shape (n_stop,) or None
+        Positions and classes of the early-stopping nodes.
+    """
+
+    train_nodes: NDArray[np.intp]
+    labels: NDArray[np.int64]
+    sample_weight: NDArray[np.float64]
+    stop_nodes: NDArray[np.intp] | None = None
+    stop_labels: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class BoostedLayer:
+    """One layer of the ensemble.
+
+    Parameters
+    ----------
+    hop : int
+        Propagation steps behind its features, from 0.
+    learner : FittedLearner
+        What was fitted, with what the next layer may carry on (optimizer, early stopping).
+    factor : float
+        What this hop's features were multiplied by.
+    coefficient : float
+        c_l in the ensemble; 0 for a layer that was discarded.
+    weighted_error : float
+        Training error under the weights that it was fitted with.
+    log_weight : ndarray of shape (n_train,)
+        Logarithms of those weights.
+    next_log_weight : ndarray of shape (n_train,)
+        Logarithms of the weights for the next layer.
+    stop_log_proba : ndarray of shape (n_stop, n_classes) or None
+        What it says of the stopping nodes; None where there are none, or after reading a file.
+    """
+
+    hop: int
+    learner: Any
+    factor: float
+    coefficient: float
+    weighted_error: float
+    log_weight: NDArray[np.float64]
+    next_log_weight: NDArray[np.float64]
+    stop_log_proba: NDArray[np.float64] | None = None
+
+    @property
+    def effective_sample_size(self) -> float:
+        """Share of the training nodes that the weights of this layer rest on."""
+        return effective_sample_size(self.log_weight)
+
+
+@dataclass(frozen=True)
+class FitBasis:
+    """What every layer of a fit rests on; two fits with the same basis make the same layers.
+
+    Parameters
+    ----------
+    settings : mapping
+        Every setting that shapes or steers a layer, by name: all but the number of layers.
+    input_digest : str
+        SHA-256 of graph and features, or of the feature matrix.
+    classes : ndarray of shape (n_classes,)
+        Label values.
+    nodes : LabeledNodes
+        As they were given, before any are set aside for stopping.
+    seed : int
+        What all random streams grow from.
+    learner : str or None
+        The scikit-learn classifier that stands in for the perceptron.
+    """
+
+    settings: Mapping[str, Any]
+    input_digest: str
+    classes: NDArray[Any]
+    nodes: LabeledNodes
+    seed: int
+    learner: str | None = None
+
+
+@dataclass(frozen=True)
+class FitState:
+    """A fit so far.
+
+    Parameters
+    ----------
+    basis : FitBasis or None
+        None in a model from a file that does not hold it: such a model cannot be continued.
+    layers : tuple of BoostedLayer
+        From hop 0 on.
+    """
+
+    basis: FitBasis | None
+    layers: tuple[BoostedLayer, ...] = ()
+
+    def with_layer(self, layer: BoostedLayer) -> FitState:
+        """Return the state with one more layer."""
+        return replace(self, layers=(*self.layers, layer))
+
+    def check_continues(self, basis: FitBasis, node_ids: NodeIds) -> None:
+        """Refuse to go on with a fit that would not be the same one.
+
+        Nodes may come in another order than before; the order of the first fit is gone on with.
+
+        Parameters
+        ----------
+        basis : FitBasis
+            Of the fit that asks to go on.
+        node_ids : callable
+            Gives the ids of nodes at some positions, for messages.
+        """
+        if self.basis is None:
+            raise InputError(
+                "AGC-I625",
+                "warm_start cannot continue a model from a file that lacks what it needs",
+                got="a file written by save() without continuable=True",
+                fix="save with continuable=True, or set warm_start=False to fit from the start",
+            )
+        found = list(differences(self.basis, basis, node_ids))
+        if found:
+            raise InputError(
+                "AGC-I622",
+                "warm_start continues the same fit, but this one differs: " + "; ".join(found),
+                fix="fit as before but for n_layers, or set warm_start=False to fit from the start",
+            )
+
+
+def differences(before: FitBasis, now: FitBasis, node_ids: NodeIds) -> Iterator[str]:
+    """Yield in words what of two fits is not the same; the order of nodes does not count."""
+    for name in sorted({*before.settings, *now.settings}):
+        old, new = before.settings.get(name), now.settings.get(name)
+        if old != new:
+            yield f"{name} was {shown(old)} and is {shown(new)}"
+    if before.learner != now.learner:
+        yield f"learner was {before.learner} and is {now.learner}"
+    if before.seed != now.seed:
+        yield f"random_state was {before.seed} and is {now.seed}"
+    if before.input_digest != now.input_digest:
+        yield (
+            "the graph or its features are not the same (digest was "
+            f"{before.input_digest[:12]} and is {now.input_digest[:12]})"
+        )
+        return  # positions and classes mean something else there
+    if not np.array_equal(before.classes, now.classes):
+        yield f"classes were {shown(before.classes.tolist())} and are {shown(now.classes.tolist())}"
+        return
+    yield from _node_differences(before, now, node_ids)
+
+
+def _node_differences(before: FitBasis, now: FitBasis, node_ids: NodeIds) -> Iterator[str]:
+    old, new = before.nodes, now.nodes
+    for argument, was, is_now in (
+        ("X", old.train_nodes, new.train_nodes),
+        ("X_val", old.stop_nodes, new.stop_nodes),
+    ):
+        yield from _set_differences(argument, was, is_now, node_ids)
+    labels = before.classes
+    yield from _value_differences(
+        "y",
+        _by_node(old.train_nodes, labels[old.labels]),
+        _by_node(new.train_nodes, labels[new.labels]),
+        node_ids,
+    )
+    if old.stop_nodes is not None and new.stop_nodes is not None:
+        yield from _value_differences(
+            "y_val",
+            _by_node(old.stop_nodes, labels[old.stop_labels]),
+            _by_node(new.stop_nodes, labels[new.stop_labels]),
+            node_ids,
+        )
+    shares = [nodes.sample_weight / nodes.sample_weight.sum() for nodes in (old, new)]
+    yield from _value_differences(
+        "the weight",
+        _by_node(old.train_nodes, shares[0]),
+        _by_node(new.train_nodes, shares[1]),
+        node_ids,
+    )
+
+
+def _set_differences(
+    argument: str,
+    old: NDArray[np.intp] | None,
+    new: NDArray[np.intp] | None,
+    node_ids: NodeIds,
+) -> Iterator[str]:
+    if old is None or new is None:
+        if (old is None) != (new is None):
+            was, is_now = ("not given" if each is None else "given" for each in (old, new))
+            yield f"{argument} was {was} and is {is_now}"
+        return
+    for some, word, before in (
+        (np.setdiff1d(new, old), "has", "did not have"),
+        (np.setdiff1d(old, new), "lacks", "had"),
+    ):
+        if len(some):
+            first = shown(node_ids(some[:3]).tolist())
+            yield f"{argument} {word} {len(some)} nodes that it {before} before, such as {first}"
+
+
+def _by_node(nodes: NDArray[np.intp], values: NDArray[Any]) -> dict[int, Any]:
+    return dict(zip(nodes.tolist(), values.tolist(), strict=True))
+
+
+def _value_differences(
+    what: str,
+    old: Mapping[int, Any],
+    new: Mapping[int, Any],
+    node_ids: NodeIds,
+) -> Iterator[str]:
+    other = [node for node, value in new.items() if node in old and not _same(old[node], value)]
+    if other:
+        (name,) = node_ids(np.array(other[:1])).tolist()
+        yield (
+            f"{what} of {shown(name)} was {shown(old[other[0]])} and is {shown(new[other[0]])}"
+            + (f", and {len(other) - 1} more differ" if len(other) > 1 else "")
+        )
+
+
+def _same(old: Any, new: Any) -> bool:
+    if isinstance(old, float) and isinstance(new, float):
+        return bool(np.isclose(old, new, rtol=1e-9, atol=0.0))
+    return bool(old == new)
+
+
+def nodes_digest(nodes: LabeledNodes) -> str:
+    """Return the SHA-256 of which nodes a fit had and of their classes, in any order."""
+    total = hashlib.sha256()
+    for positions, labels in (
+        (nodes.train_nodes, nodes.labels),
+        (nodes.stop_nodes, nodes.stop_labels),
+    ):
+        pairs = np.zeros((0, 2), dtype="<i8")
+        if positions is not None and labels is not None:
+            pairs = np.stack([positions, labels], axis=1).astype("<i8")[np.argsort(positions)]
+        total.update(pairs.tobytes() + b";")
+    return total.hexdigest()

@@ -1,0 +1,260 @@
+"""Correct and smooth (Huang et al., ICLR 2021), on a two-layer perceptron.
+
+The perceptron predicts every node by itself; its errors on the training nodes, and then the
+predictions, are spread by label propagation::
+
+    P       = softmax(drop(ReLU(drop(X) W0)) W1)
+    E       = v (Y − P) on the training nodes, zero elsewhere
+    E^(t+1) = (1 − γ_c) S E^(t) + γ_c E                        correct
+    Q       = P + s E^(T)
+    G       = v Y + (1 − v) Q on the training nodes, Q elsewhere
+    G^(t+1) = (1 − γ_s) S G^(t) + γ_s G                        smooth
+
+with S = D^−½ A D^−½, and v a training node's weight over the largest: 1 where all weigh the same,
+as in the original, and near 0 as if it were no training node.
+
+``autoscale=True``: s makes a node's E^(T) as large in sum as the mean E of the training nodes (it
+is 1 where it would be above 1000), and E^(t) is kept within ±1. ``autoscale=False``: s is ``scale``
+for all nodes, and in every step training nodes go back to Y − P, by v of the way. G^(t) is kept
+within 0 and 1.
+
+Shapes: X (n_nodes, n_features); W0 (n_features, hidden_units); W1 (hidden_units, n_classes); P, E,
+G (n_nodes, n_classes). T is ``n_steps``, γ_c and γ_s are ``correction_teleport`` and
+``smoothing_teleport``. No biases, L2 on W0 alone. Stopping nodes stop the perceptron; their labels
+are not spread. Tested against PyTorch Geometric's ``CorrectAndSmooth``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from torch import Tensor, nn
+
+from adagcn.learners.inputs import Input, as_input, drop, dropout, times
+from adagcn.learners.perceptron import uniform_start
+from adagcn.models.label_propagation import (
+    log_shares,
+    measured,
+    normalized_adjacency,
+    spread_labels,
+)
+from adagcn.models.support.graph_model import GraphModelClassifier
+from adagcn.models.support.known_nodes import NAMES, Seeds
+from adagcn.models.support.network import FittedNetwork, GraphNetwork, NetworkSystem
+from adagcn.models.support.settings import (
+    Count,
+    NetworkSettings,
+    NonNegative,
+    Positive,
+    Share,
+    Teleport,
+)
+from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe
+from adagcn.training.loop import TrainingRecord
+
+LARGEST_FACTOR = 1000.0
+
+
+class CorrectAndSmoothSettings(NetworkSettings):
+    """Settings of correct and smooth."""
+
+    hidden_units: Annotated[Count, "width of the hidden layer"] = 64
+    dropout: Annotated[Share, "rate on the input and on the hidden layer"] = 0.5
+    first_layer_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖W0‖² on the first weights"] = (
+        5e-3
+    )
+    n_steps: Annotated[Count, "T, steps of the correction, and of the smoothing"] = 50
+    correction_teleport: Annotated[
+        Teleport, "γ_c, share of the errors at the start in every step of the correction"
+    ] = 0.3
+    smoothing_teleport: Annotated[
+        Teleport, "γ_s, share of the start in every step of the smoothing"
+    ] = 0.1
+    autoscale: Annotated[
+        bool, "scale the correction of every node to the mean error of the training nodes"
+    ] = False
+    scale: Annotated[Positive, "s, scale of the correction where autoscale is off"] = 1.0
+
+
+class Perceptron(GraphNetwork):
+    """The base: two layers on a node's own features.
+
+    Parameters
+    ----------
+    settings : CorrectAndSmoothSettings
+        Width, dropout and L2.
+    n_features, n_classes : int
+        Sizes of input and output.
+    generator : torch.Generator
+        Draws the start: uniform within ±1/√(fan in).
+    dtype : torch.dtype
+        Type of the parameters.
+    """
+
+    def __init__(
+        self,
+        settings: CorrectAndSmoothSettings,
+        n_features: int,
+        n_classes: int,
+        generator: torch.Generator,
+        dtype: torch.dtype,
+    ) -> None:
+        super().__init__(settings.first_layer_l2)
+        self.rate = settings.dropout
+        units = settings.hidden_units
+        self.hidden = nn.Parameter(uniform_start(n_features, units, generator, dtype))
+        self.output = nn.Parameter(uniform_start(units, n_classes, generator, dtype))
+
+    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> Input:
+        """Return the features of the nodes."""
+        return as_input(inputs.features[nodes], self.hidden)
+
+    def forward(self, view: Input, generator: torch.Generator | None = None) -> Tensor:
+        """Return logits of shape (n_nodes of the view, n_classes)."""
+        hidden = times(drop(view, self.rate, generator), self.hidden).relu()
+        return dropout(hidden, self.rate, generator) @ self.output
+
+
+@dataclass(frozen=True)
+class FittedCorrection:
+    """The perceptron, and the training nodes whose errors and labels are spread."""
+
+    base: FittedNetwork
+    seeds: Seeds
+    settings: CorrectAndSmoothSettings
+    record: TrainingRecord
+
+    def log_proba(self, inputs: GraphInput, positions: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return log-probabilities of shape (len(positions), n_classes)."""
+        base = np.exp(self.base.log_proba(inputs, np.arange(inputs.n_nodes)))
+        which, nodes = self.seeds.found_in(inputs)
+        shares = (self.seeds.weights / self.seeds.weights.max())[which, None]
+        known = KnownNodes(nodes, self.seeds.one_hot[which], shares)
+        matrix = normalized_adjacency(inputs.adjacency)
+        corrected = correct(base, known, matrix, self.settings)
+        scores = smooth(corrected, known, matrix, self.settings)
+        return log_shares(scores[positions], base[positions])
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the perceptron's parameters and the training nodes."""
+        return {**self.base.tensors(), **self.seeds.tensors()}
+
+
+@dataclass(frozen=True)
+class KnownNodes:
+    """Where the training nodes are, their Y of shape (n_known, n_classes), and v (n_known, 1)."""
+
+    nodes: NDArray[np.intp]
+    truth: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+
+def correct(
+    base: NDArray[np.float64],
+    known: KnownNodes,
+    matrix: sparse.csr_array,
+    settings: CorrectAndSmoothSettings,
+) -> NDArray[np.float64]:
+    """Return Q: P of all nodes, moved by the errors near them."""
+    nodes, error = known.nodes, np.zeros_like(base)
+    known_error = known.truth - base[nodes]
+    error[nodes] = known.shares * known_error
+    teleport, n_steps = settings.correction_teleport, settings.n_steps
+
+    def keep_known(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        values[nodes] += known.shares * (known_error - values[nodes])
+        return values
+
+    if not settings.autoscale:
+        return base + settings.scale * spread_labels(matrix, error, teleport, n_steps, keep_known)
+    spread = spread_labels(matrix, error, teleport, n_steps, lambda e: e.clip(-1.0, 1.0))
+    wanted = np.abs(error).sum() / max(known.shares.sum(), 1e-12)
+    size = np.abs(spread).sum(axis=1, keepdims=True)
+    near = (size > 0.0) & (wanted <= LARGEST_FACTOR * size)
+    return base + np.where(near, wanted / np.where(near, size, 1.0), 1.0) * spread
+
+
+def smooth(
+    corrected: NDArray[np.float64],
+    known: KnownNodes,
+    matrix: sparse.csr_array,
+    settings: CorrectAndSmoothSettings,
+) -> NDArray[np.float64]:
+    """Return corrected predictions and known labels, averaged over neighborhoods."""
+    start = corrected.copy()
+    start[known.nodes] += known.shares * (known.truth - corrected[known.nodes])
+    return spread_labels(
+        matrix, start, settings.smoothing_teleport, settings.n_steps, lambda g: g.clip(0.0, 1.0)
+    )
+
+
+# Not part of PPNP's study: its stopping rule, perceptron and γ.
+_RECIPES = {
+    "paper": Recipe({}),
+    # Their setting for arXiv with a perceptron, which corrects by A D^−1 (here S). Their base has
+    # three layers with batch normalization.
+    "authors": Recipe(
+        {
+            "hidden_units": 256,
+            "first_layer_l2": 0.0,
+            "max_epochs": 300,
+            "stop_on": "accuracy",
+            "patience": 300,
+            "autoscale": True,
+            "correction_teleport": 0.0208,
+            "smoothing_teleport": 0.2435,
+        }
+    ),
+}
+_BASE = NetworkSystem(CorrectAndSmoothSettings, _RECIPES, Perceptron)
+
+
+class CorrectAndSmoothSystem:
+    """The system; see :class:`adagcn.models.support.system.System`."""
+
+    settings = CorrectAndSmoothSettings
+    recipes: Mapping[str, Recipe] = _RECIPES
+
+    def fit(
+        self, problem: NodeProblem, settings: CorrectAndSmoothSettings, context: FitContext
+    ) -> FittedCorrection:
+        """Train the perceptron, and keep the training nodes."""
+        base = _BASE.fit(problem, settings, context)
+        seeds = Seeds.of(problem)
+        fitted = FittedCorrection(base, seeds, settings, base.record)
+        return FittedCorrection(
+            base, seeds, settings, measured(fitted, problem, base.record.epochs)
+        )
+
+    def restore(
+        self,
+        tensors: Mapping[str, NDArray[Any]],
+        settings: CorrectAndSmoothSettings,
+        n_features: int,
+        n_classes: int,
+    ) -> FittedCorrection:
+        """Return what the tensors came from."""
+        seeds = Seeds.from_tensors(tensors, n_classes)
+        others = {name: tensor for name, tensor in tensors.items() if name not in NAMES}
+        base = _BASE.restore(others, settings, n_features, n_classes)
+        return FittedCorrection(base, seeds, settings, base.record)
+
+
+SYSTEM = CorrectAndSmoothSystem()
+
+
+class CorrectAndSmoothClassifier(GraphModelClassifier):
+    """A perceptron whose errors and predictions are spread over the graph.
+
+    Presets (``paper``, ``authors``): the perceptron and the stopping rule of PPNP's study, or the
+    original setting for arXiv.
+    """
+
+    model_key = "correct_and_smooth"
+    system = SYSTEM

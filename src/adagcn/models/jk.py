@@ -1,0 +1,133 @@
+"""Jumping knowledge networks (Xu et al., ICML 2018): every layer has a say in the output.
+
+With H^(0) = drop(X) and L layers::
+
+    H^(l) = drop(ReLU(drop(Â) H^(l−1) W^(l)))      l = 1 … L
+    Z     = [H^(1) ‖ … ‖ H^(L)] W                  jump="concatenation"
+    Z     = max(H^(1), …, H^(L)) W                 jump="max", element by element
+
+Shapes: X (n_nodes, n_features); W^(1) (n_features, hidden_units), the other W^(l) (hidden_units,
+hidden_units); W (L · hidden_units, n_classes), or (hidden_units, n_classes) with the maximum; Z
+(n_nodes, n_classes), softmax on top. No biases, Glorot's uniform start, L2 on all weights.
+
+Our own products, as in :mod:`adagcn.models.gcn`; the tests hold them against PyTorch Geometric's
+``GCNConv`` and ``JumpingKnowledge``. The authors published no code.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from adagcn.learners.inputs import drop, dropout, times
+from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
+from adagcn.models.support.graph_model import GraphModelClassifier
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
+from adagcn.models.support.system import GraphInput, Recipe
+
+
+class JKSettings(NetworkSettings):
+    """Settings of a jumping knowledge network."""
+
+    jump: Annotated[
+        Literal["concatenation", "max"],
+        "how the layers are joined: side by side, or their largest values",
+    ] = "concatenation"
+    n_layers: Annotated[Count, "products with Â"] = 3
+    hidden_units: Annotated[Count, "width of every layer"] = 64
+    dropout: Annotated[Share, "rate on X and on every H"] = 0.5
+    propagator_dropout: Annotated[Share, "rate on the entries of Â, drawn anew in every layer"] = (
+        0.5
+    )
+    l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖·‖² on all weights"] = 1e-3
+
+
+class JK(GraphNetwork):
+    """The network.
+
+    Parameters
+    ----------
+    settings : JKSettings
+        Depth, width, the way of jumping, rates and L2.
+    n_features, n_classes : int
+        Sizes of input and output.
+    generator : torch.Generator
+        Draws the start.
+    dtype : torch.dtype
+        Type of the parameters.
+    """
+
+    def __init__(
+        self,
+        settings: JKSettings,
+        n_features: int,
+        n_classes: int,
+        generator: torch.Generator,
+        dtype: torch.dtype,
+    ) -> None:
+        super().__init__(settings.l2)
+        self.jump = settings.jump
+        self.rate = settings.dropout
+        self.step_rate = settings.propagator_dropout
+        units, depth = settings.hidden_units, settings.n_layers
+        self.weights = nn.ParameterList(
+            glorot(n_in, units, generator, dtype) for n_in in [n_features, *[units] * (depth - 1)]
+        )
+        n_joined = units * (depth if self.jump == "concatenation" else 1)
+        self.output = glorot(n_joined, n_classes, generator, dtype)
+
+    def penalized(self) -> list[nn.Parameter]:
+        """Return all weights."""
+        return list(self.parameters())
+
+    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:
+        """Return the nodes within n_layers steps, and the rows of Â between them."""
+        return field_of_view(inputs, nodes, len(self.weights), self.output)
+
+    def forward(self, view: FieldOfView, generator: torch.Generator | None = None) -> Tensor:
+        """Return logits of shape (n_nodes of the view, n_classes)."""
+        values = times(drop(view.rows, self.rate, generator), self.weights[0])
+        layers: list[Tensor] = []
+        for layer, step in enumerate(view.steps):
+            if layer > 0:
+                values = values @ self.weights[layer]
+            values = spread(step, values, self.step_rate, generator).relu()
+            values = dropout(values, self.rate, generator)
+            layers = [*(view.nearer(earlier, layer) for earlier in layers), values]
+        if self.jump == "max":
+            return torch.stack(layers).amax(dim=0) @ self.output
+        return torch.cat(layers, dim=1) @ self.output
+
+
+SYSTEM = NetworkSystem(
+    JKSettings,
+    {
+        "paper": Recipe({}),
+        # Xu et al. on Cora: up to six layers of 16 or 32 units. They name no stopping rule: PPNP's.
+        "authors": Recipe(
+            {
+                "n_layers": 6,
+                "hidden_units": 16,
+                "propagator_dropout": 0.0,
+                "learning_rate": 0.005,
+                "l2": 5e-4,
+            }
+        ),
+    },
+    JK,
+)
+
+
+class JKClassifier(GraphModelClassifier):
+    """Jumping knowledge network: the layers of a GCN, joined for the output.
+
+    Presets (``paper``, ``authors``): pPNP's study, or the original publication.
+    """
+
+    model_key = "jk"
+    system = SYSTEM

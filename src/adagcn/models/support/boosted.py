@@ -1,0 +1,486 @@
+"""The scikit-learn face of boosting over hops: what AdaGCN, AdaSGC and their controls share."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic.fields import FieldInfo
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
+
+from adagcn.boosting.fit_state import BoostedLayer, FitBasis, FitState, LabeledNodes
+from adagcn.boosting.hop_boosting import FitHop, HopBoosting, best_prefix
+from adagcn.boosting.samme import BoostingRule, Combination, CombinedVotes
+from adagcn.errors import InputError, LayerWarning, WeightCollapseWarning
+from adagcn.graph import Graph
+from adagcn.models.support import problem as problems
+from adagcn.models.support.boosted_settings import (
+    DEFAULTS,
+    PREFIX,
+    BoostedSettings,
+    Variant,
+    flattened,
+    settings_from,
+)
+from adagcn.models.support.classifier import NodeClassifier, one_column_for_two
+from adagcn.models.support.labels import FitCall, hold_out
+from adagcn.models.support.presets import PRESETS, preset_values, resolve
+from adagcn.models.support.problem import FitData, HopRows
+from adagcn.models.support.settings import Params
+from adagcn.propagation.hops import MemorySource, scaled_rows, stream_from
+from adagcn.training.events import Events, LayerEvent, Reason, StopEvent
+from adagcn.training.loop import ROWS_AT_ONCE, HopFitter, Learner, TrainingSettings
+
+logger = logging.getLogger("adagcn")
+
+COLLAPSED_BELOW = 0.1  # effective sample size, against the start, that deserves a warning
+SCORED_AT_ONCE = 4 * ROWS_AT_ONCE  # rows of a hop that are gathered together to be scored
+
+
+@dataclass(frozen=True)
+class PreparedFit:
+    """A fit that is ready to run.
+
+    Parameters
+    ----------
+    state : FitState
+        Where it starts: without layers, or with those of a shallower fit.
+    boosting : HopBoosting
+        The loop.
+    source : MemorySource
+        Where the hops come from.
+    settings : BoostedSettings
+        All settings, resolved.
+    columns : ndarray or None
+        Feature columns that are used; None for all.
+    """
+
+    state: FitState
+    boosting: HopBoosting
+    source: MemorySource
+    settings: BoostedSettings
+    columns: NDArray[np.int64] | None
+
+    def states(self, events: Events) -> Iterator[FitState]:
+        """Yield the fit after each layer, to the depth asked for; the last one is the result."""
+        n_layers, stop_labels = self.settings.n_layers, self.boosting.nodes.stop_labels
+        made = self._told(events)
+        if n_layers != "auto":
+            return islice(made, n_layers - len(self.state.layers))
+        assert stop_labels is not None
+        return best_prefix(made, stop_labels, self.boosting.rule.combination)
+
+    def _told(self, events: Events) -> Iterator[FitState]:
+        """Pass states on as they are made, each with an event and a line in the log."""
+        n_layers = None if self.settings.n_layers == "auto" else self.settings.n_layers
+        for state in self.boosting.states(self.state, stream_from(self.source.first())):
+            layer = state.layers[-1]
+            logger.info("layer %d: training error %.4f", layer.hop, layer.weighted_error)
+            record = layer.learner.record
+            accuracy = None if record is None else record.stop_accuracy
+            events.layer(
+                LayerEvent(layer.hop, n_layers, _epochs(layer), layer.weighted_error, accuracy)
+            )
+            yield state
+            if events.stopped:
+                return
+
+
+class BoostedClassifier(NodeClassifier):
+    """Boosting over hops behind scikit-learn's contract; subclasses name the learner.
+
+    ``X`` is node ids wherever a graph is given, and a plain feature matrix (every hop is the
+    matrix itself) where ``graph`` is ``None``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Label values, sorted.
+    params_ : dict
+        The resolved hyper-parameters and the preset.
+    layers_ : tuple of BoostedLayer
+        The fitted layers.
+    layer_weights_, layer_errors_, effective_sample_sizes_ : ndarray of shape (n_layers,)
+        Coefficient, weighted training error and weight concentration of each layer.
+    sample_weights_ : ndarray of shape (n_layers, n_train)
+        Node weights that each layer was fitted with.
+    stop_accuracy_ : float or None
+        The ensemble's accuracy on the stopping nodes.
+    n_features_in_ : int
+        Feature columns.
+    columns_ : ndarray or None
+        Feature columns that ``max_features`` kept; None for all.
+    """
+
+    default_preset = "tuned"
+    beside: ClassVar[tuple[str, ...]] = ("class_weight", "warm_start", "random_state", "device")
+    settings: ClassVar[type[BoostedSettings]] = BoostedSettings
+
+    # Settings that a model has, by name, and switches of the variant; those that it fixes; and what
+    # it sets otherwise in the presets that were searched for.
+    parameters: ClassVar[tuple[str, ...]]
+    switches: ClassVar[tuple[str, ...]] = ()
+    _fixed: ClassVar[Mapping[str, Any]] = {}
+    _tuned: ClassVar[Mapping[str, Any]] = {}
+
+    variant: Variant | None = None
+    warm_start: bool = False
+
+    @classmethod
+    def presets(cls) -> tuple[str, ...]:
+        """Return the names of the presets, the default first."""
+        return PRESETS
+
+    @classmethod
+    def setting_fields(cls) -> Mapping[str, FieldInfo]:
+        """Return every setting of the constructor by name; the switches of the variant are one."""
+        names = (*cls.parameters, *(("variant",) if cls.switches else ()))
+        return {name: cls.settings.model_fields[name] for name in names}
+
+    @classmethod
+    def settable(cls) -> set[str]:
+        """Return the flat names of all that ``--set`` and specs may set."""
+        return super().settable() - {"variant"} | {PREFIX + switch for switch in cls.switches}
+
+    @classmethod
+    def preset_value(cls, preset: str, name: str) -> Any:
+        """Return what a preset sets on a graph that no study names."""
+        own = {} if preset in ("paper", "released") else cls._tuned
+        values = {**DEFAULTS, **preset_values(preset, None, on_graph=True), **own}
+        if name == "variant":
+            changed = {switch: values[PREFIX + switch] for switch in cls.switches}
+            return Variant(**{k: v for k, v in changed.items() if v != DEFAULTS[PREFIX + k]})
+        return values.get(name)
+
+    # Settings
+
+    def resolved_settings(self) -> BoostedSettings:
+        """Return the hyper-parameters that ``fit`` will use: the user's, else the preset's."""
+        names = [*self.parameters, *(PREFIX + switch for switch in self.switches)]
+        given = flattened(self.given_settings())
+        for name in given.keys() - set(names):
+            raise InputError(
+                "AGC-I605",
+                f"{self.model_key} has no switch {name}",
+                got=given[name],
+                fix=f"it has {', '.join(self.switches)}",
+            )
+        asked = {**{name: given.get(name) for name in names}, **self._fixed}
+        return resolve(self.preset, self.graph, asked, self._tuned, self.settings)
+
+    def resolved_params(self) -> dict[str, Any]:
+        """Return them by flat name."""
+        return self.resolved_settings().flat()
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's parameters; ``deep`` adds the switches as ``variant__x``."""
+        params: dict[str, Any] = super().get_params(deep=deep)
+        if deep and self.switches:
+            given = {} if self.variant is None else flattened({"variant": self.variant})
+            params |= {f"variant__{name}": given.get(PREFIX + name) for name in self.switches}
+        return params
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters; ``variant__x`` sets a switch of the variant and leaves the others."""
+        switches = {k: v for k, v in params.items() if k.startswith("variant__")}
+        super().set_params(**{k: v for k, v in params.items() if k not in switches})
+        if switches:
+            flat = flattened({"variant": self.variant})
+            flat |= {k.replace("variant__", PREFIX): v for k, v in switches.items()}
+            given = {k.removeprefix(PREFIX): v for k, v in flat.items() if v is not None}
+            self.variant = Variant(**given)
+        return self
+
+    # Fitting
+
+    def _fit(self, call: FitCall, events: Events) -> None:
+        self._boost(self.prepared(call, events), events)
+        self._warn_if_collapsed()
+        self._warn_if_idle()
+
+    def prepared(self, call: FitCall, events: Events) -> PreparedFit:
+        """Return a fit that is checked and ready to run, or to go on where a warm start may."""
+        settings = self.resolved_settings()
+        before = self.state_ if self.warm_start and hasattr(self, "state_") else None
+        data = problems.fit_data(self, settings.feature_norm, call)
+        settings = settings.model_copy(update={"feature_norm": data.feature_norm})
+        basis = self._basis(settings, data, before)
+        if before is not None:
+            before.check_continues(basis, data.node_ids)
+            basis = before.basis or basis  # its nodes may be in another order
+        nodes = hold_out(basis.nodes, settings.validation_fraction, basis.seed)
+        self._check_depth(before, settings, nodes)
+        columns = problems.kept_columns(data.features, settings)
+        source = problems.hop_source(data.features, columns, self.graph, settings)
+        dtype = problems.torch_dtype(source.dtype)
+        boosting = HopBoosting(
+            self._fit_hop(settings, len(basis.classes), dtype, basis.seed, events),
+            nodes,
+            boosting_rule(settings),
+            settings.variant.hop_scale,
+            problems.pseudo_labels_of(self.graph, settings, nodes, basis.seed),
+        )
+        return PreparedFit(before or FitState(basis), boosting, source, settings, columns)
+
+    def _basis(self, settings: BoostedSettings, data: FitData, before: FitState | None) -> FitBasis:
+        """Return what every layer of this fit rests on."""
+        steering = {name: value for name, value in settings.flat().items() if name != "n_layers"}
+        seed = problems.seed_of(self.random_state)
+        if before is not None and before.basis is not None:
+            # A generator or None asks for no seed in particular: the first fit's is gone on with.
+            seed = seed if isinstance(self.random_state, int | np.integer) else before.basis.seed
+        learner = getattr(self, "learner", None)
+        described = None if learner is None else repr(learner)
+        return FitBasis(steering, data.digest, data.classes, data.nodes, seed, described)
+
+    def _check_depth(
+        self, before: FitState | None, settings: BoostedSettings, nodes: LabeledNodes
+    ) -> None:
+        n_before = 0 if before is None else len(before.layers)
+        if n_before and (settings.n_layers == "auto" or settings.n_layers < n_before):
+            raise InputError(
+                "AGC-I623",
+                f"warm_start adds layers to the {n_before} there are",
+                got=settings.n_layers,
+                fix=f"set n_layers to at least {n_before}, or warm_start=False",
+            )
+        if settings.n_layers == "auto" and nodes.stop_labels is None:
+            raise InputError(
+                "AGC-I621",
+                "n_layers='auto' needs stopping nodes to compare depths on",
+                got="neither X_val nor validation_fraction",
+                fix="pass X_val and y_val, or validation_fraction=0.2",
+            )
+
+    def _boost(self, fit: PreparedFit, events: Events) -> None:
+        """Run Algorithm 1 to the depth asked for, and keep what it gives, however it ends."""
+        state, n_before, rule = fit.state, len(fit.state.layers), fit.boosting.rule
+        reason: Reason = "error"
+        try:
+            for latest in fit.states(events):
+                state = latest
+            reason = "callback" if events.stopped else "finished"
+            if state.layers and rule.ends_with(state.layers[-1].weighted_error):
+                reason = "perfect layer"
+        finally:
+            if len(state.layers) > n_before:
+                self._set_fitted(fit, state)
+            events.stop(StopEvent(reason, len(state.layers)))
+
+    def _fit_hop(
+        self,
+        settings: BoostedSettings,
+        n_classes: int,
+        dtype: Any,
+        seed: int,
+        events: Events,
+    ) -> FitHop:
+        """Return what fits one hop: here a network that ``make_network`` gives."""
+
+        def make_learner(generator: Any, n_features: int) -> Learner:
+            learner: Learner = self.make_network(settings, n_features, n_classes, generator, dtype)
+            return learner
+
+        device = problems.checked_device(self.device)
+        return HopFitter(make_learner, training_settings(settings), seed, events, device)
+
+    @staticmethod
+    def make_network(
+        settings: Any, n_features: int, n_classes: int, generator: Any, dtype: Any
+    ) -> Any:
+        """Return the network of one hop, at its start."""
+        raise NotImplementedError
+
+    def _set_fitted(self, fit: PreparedFit, state: FitState) -> None:
+        basis = state.basis
+        assert basis is not None
+        self.state_ = state
+        self.classes_ = basis.classes
+        if self.graph is not None:  # validate_data has set it for a plain matrix
+            self.n_features_in_ = self.graph.n_features
+        self.params_ = Params({"preset": self.preset, **fit.settings.flat()})
+        self.seed_ = basis.seed
+        self.stop_accuracy_ = _stop_accuracy(state.layers, fit.boosting)
+        self.columns_ = fit.columns
+        self.on_graph_ = self.graph is not None
+        self.input_digest_ = None if self.graph is None else self.graph.input_digest
+
+    def _warn_if_collapsed(self) -> None:
+        sizes = self.effective_sample_sizes_
+        collapsed = np.flatnonzero(sizes < COLLAPSED_BELOW * sizes[0])
+        if len(collapsed):
+            first = collapsed[0]
+            warnings.warn(
+                f"from layer {first} on the node weights rest on few nodes (effective sample size "
+                f"{sizes[first]:.1%} of {len(self.layers_[0].log_weight)}): lower reweight_rate, "
+                f"now {self.params_['reweight_rate']}",
+                WeightCollapseWarning,
+                stacklevel=4,
+            )
+
+    def _warn_if_idle(self) -> None:
+        """Tell that the released update has the factor (K − 2)/(K − 1), which is 0 for K = 2."""
+        released = self.params_.get(f"{PREFIX}weight_update") == "released"
+        if released and self.params_["reweight_rate"] > 0.0 and len(self.classes_) == 2:
+            warnings.warn(
+                "Variant(weight_update='released') never moves the node weights of two classes: "
+                "use 'onehot' or 'hastie'",
+                LayerWarning,
+                stacklevel=4,
+            )
+
+    # What was learned
+
+    @property
+    def layers_(self) -> tuple[BoostedLayer, ...]:
+        """The fitted layers."""
+        return self.state_.layers
+
+    @property
+    def layer_weights_(self) -> NDArray[np.float64]:
+        """Coefficient of each layer in the ensemble, of shape (n_layers,)."""
+        return np.array([layer.coefficient for layer in self.layers_])
+
+    @property
+    def layer_errors_(self) -> NDArray[np.float64]:
+        """Weighted training error of each layer, of shape (n_layers,)."""
+        return np.array([layer.weighted_error for layer in self.layers_])
+
+    @property
+    def sample_weights_(self) -> NDArray[np.float64]:
+        """Node weights that each layer was fitted with, of shape (n_layers, n_train)."""
+        return np.exp([layer.log_weight for layer in self.layers_])
+
+    @property
+    def effective_sample_sizes_(self) -> NDArray[np.float64]:
+        """Share of the labeled nodes that each layer's weights rest on."""
+        return np.array([layer.effective_sample_size for layer in self.layers_])
+
+    @property
+    def n_epochs_(self) -> list[int | None]:
+        """Epochs that each layer was trained for."""
+        return [_epochs(layer) for layer in self.layers_]
+
+    # Predicting
+
+    def predict_log_proba(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[np.float64]:
+        """Return the logarithms of the class probabilities.
+
+        Their exponentials are the softmax of the mean class scores over K − 1, as AdaBoost has it.
+        """
+        return self._combined(X, graph).log_proba()
+
+    def decision_function(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[np.float64]:
+        """Return the summed class scores Σ_l c_l h_k (Algorithm 1, line 10).
+
+        Shape (n_nodes, n_classes); for two classes (n_nodes,), positive for ``classes_[1]``.
+        """
+        return one_column_for_two(self._combined(X, graph).total)
+
+    def staged_predict(self, X: ArrayLike, *, graph: Graph | None = None) -> Iterator[NDArray[Any]]:
+        """Yield the predicted labels of the ensembles of the first 1, 2, … layers."""
+        for votes in self._staged(X, graph):
+            yield np.asarray(self.classes_[votes.total.argmax(axis=1)])
+
+    def staged_predict_proba(
+        self, X: ArrayLike, *, graph: Graph | None = None
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield the class probabilities of the ensembles of the first 1, 2, … layers."""
+        return (np.exp(votes.log_proba()) for votes in self._staged(X, graph))
+
+    def staged_decision_function(
+        self, X: ArrayLike, *, graph: Graph | None = None
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield the summed class scores of the ensembles of the first 1, 2, … layers."""
+        return (one_column_for_two(votes.total) for votes in self._staged(X, graph))
+
+    def staged_score(
+        self, X: ArrayLike, y: ArrayLike, *, graph: Graph | None = None
+    ) -> Iterator[float]:
+        """Yield the accuracy of the ensembles of the first 1, 2, … layers."""
+        return (float(accuracy_score(y, labels)) for labels in self.staged_predict(X, graph=graph))
+
+    def _combined(self, X: ArrayLike, graph: Graph | None) -> CombinedVotes:
+        check_is_fitted(self, "layers_")
+        settings = self.fitted_settings()
+        combination = boosting_rule(settings).combination
+        first = combination.first_voter(self.layer_weights_.tolist())
+        rows = problems.rows_to_score(self, X, graph, settings)
+        return combination.sum_votes(self._layer_log_proba(rows, settings, first_layer=first))
+
+    def _staged(self, X: ArrayLike, graph: Graph | None) -> Iterator[CombinedVotes]:
+        check_is_fitted(self, "layers_")
+        settings = self.fitted_settings()
+        rows = problems.rows_to_score(self, X, graph, settings)
+        return boosting_rule(settings).combination.staged(self._layer_log_proba(rows, settings))
+
+    def fitted_settings(self) -> BoostedSettings:
+        """Return the settings inside ``params_``."""
+        flat = {name: value for name, value in self.params_.items() if name != "preset"}
+        return settings_from(flat, self.settings)
+
+    def _layer_log_proba(
+        self, rows: HopRows, settings: BoostedSettings, *, first_layer: int = 0
+    ) -> Iterator[tuple[float, NDArray[np.float64]]]:
+        """Yield the coefficient and log-probabilities of layers, streaming the hops once."""
+        layers = zip(self.layers_, stream_from(rows.source.first()), strict=False)
+        starts = range(0, max(len(rows.positions), 1), SCORED_AT_ONCE)
+        for layer, hop in islice(layers, first_layer, None):
+            parts = []
+            for start in starts:
+                nodes = rows.positions[start : start + SCORED_AT_ONCE]
+                some = scaled_rows(hop, nodes, layer.factor, settings.variant.hop_scale)
+                parts.append(layer.learner.log_proba(some))
+            yield layer.coefficient, parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def boosting_rule(settings: BoostedSettings) -> BoostingRule:
+    """Return the part of the settings that the boosting loop needs."""
+    variant = settings.variant
+    return BoostingRule(
+        combination=Combination(
+            settings.combine, variant.vote, variant.ema_teleport, variant.voting_share
+        ),
+        update=variant.weight_update,
+        reweight_rate=settings.reweight_rate,
+        on_perfect=variant.on_perfect,
+    )
+
+
+def training_settings(settings: BoostedSettings) -> TrainingSettings:
+    """Return the part of the settings that the training of a layer needs."""
+    variant = settings.variant
+    return TrainingSettings(
+        learning_rate=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        max_epochs=settings.max_epochs,
+        patience=settings.patience,
+        stop_on=variant.stop_on,
+        stop_penalty=variant.stop_penalty,
+        align_weights=variant.align_weights,
+        carry_parameters=variant.carry_parameters,
+        carry_optimizer=variant.carry_optimizer,
+        share_stopping=variant.share_stopping,
+    )
+
+
+def _epochs(layer: BoostedLayer) -> int | None:
+    record = layer.learner.record
+    return None if record is None else int(record.epochs)
+
+
+def _stop_accuracy(layers: tuple[BoostedLayer, ...], boosting: HopBoosting) -> float | None:
+    """Return the ensemble's accuracy on the stopping nodes."""
+    labels = boosting.nodes.stop_labels
+    if labels is None:
+        return None
+    pairs = [(layer.coefficient, np.asarray(layer.stop_log_proba)) for layer in layers]
+    votes = boosting.rule.combination.combined(pairs)
+    return float((votes.total.argmax(axis=1) == labels).mean())

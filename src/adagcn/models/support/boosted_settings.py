@@ -1,0 +1,212 @@
+"""Every setting of the boosted models, with its meaning, its type and its range.
+
+``BoostedSettings`` holds what people set; ``Variant`` the switches that only say how a paper, its
+released code or a recipe reads the algorithm. The defaults are Algorithm 1 with the paper's values,
+those of Cora-ML where it has one per data set; :mod:`adagcn.models.support.presets` says what each
+preset changes. In ``params_``, in files and in ``--set`` a switch is written ``variant.stop_on``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from adagcn.boosting.samme import Combine, Vote, WeightUpdate
+from adagcn.errors import InputError
+from adagcn.models.support.settings import (
+    Count,
+    NonNegative,
+    Positive,
+    Share,
+    Teleport,
+    checked,
+    without_numpy,
+    wrong_setting,
+)
+from adagcn.propagation.hops import HopScale
+from adagcn.propagation.normalize import Normalization
+from adagcn.training.stopping import StopOn, StopPenalty
+
+PREFIX = "variant."
+
+
+class Variant(BaseModel):
+    """How the algorithm is read; a switch that is left out has the preset's value.
+
+    A frozen value: ``AdaGCNClassifier(graph, variant=Variant(stop_on="accuracy"))``. In a grid
+    search it is ``variant__stop_on``, at the command line ``--set variant.stop_on=accuracy``.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    # Hops
+    normalization: Annotated[Normalization, "how the adjacency becomes Â"] = "symmetric"
+    hop_scale: Annotated[
+        HopScale, "size of hop features; see :func:`adagcn.propagation.hops.scaled_rows`"
+    ] = "none"
+
+    # The learner
+    n_members: Annotated[
+        Count,
+        "networks side by side on every hop, each from its own start; their votes are averaged",
+    ] = 1
+    relu_logits: Annotated[bool, "a ReLU on the logits too, as in the released code"] = False
+
+    # Training of a layer
+    stop_on: Annotated[
+        StopOn, "what early stopping watches; see :class:`adagcn.training.stopping.Stopper`"
+    ] = "ranked"
+    stop_penalty: Annotated[StopPenalty, "the part of the L2 term in the stopping loss"] = "full"
+    carry_parameters: Annotated[bool, "start from the parameters of the hop before"] = True
+    carry_optimizer: Annotated[bool, "keep Adam's moments from the hop before"] = False
+    share_stopping: Annotated[bool, "one early stopping for all layers (released code)"] = False
+    align_weights: Annotated[
+        bool, "let weights meet their own nodes; False shuffles them, as the released code does"
+    ] = True
+
+    # Boosting
+    weight_update: Annotated[
+        WeightUpdate,
+        "reading of the weight update; see :func:`adagcn.boosting.samme.log_weight_change`",
+    ] = "onehot"
+    vote: Annotated[Vote, 'what a layer casts under ``combine="samme"``'] = "hard"
+    ema_teleport: Annotated[Teleport, 'γ of ``combine="ema"``'] = 0.1
+    on_perfect: Annotated[
+        Literal["stop", "continue"],
+        'whether ``combine="samme"`` ends with a layer that makes no training error',
+    ] = "stop"
+    voting_share: Annotated[
+        float,
+        Field(gt=0.0, le=1.0),
+        "of d layers the last ⌈d · voting_share⌉ vote; the others only prepare their start",
+    ] = 1.0
+
+    # Pseudo-labels
+    pseudo_label_from: Annotated[Count, "the first layer that learns from pseudo-labels"] = 8
+    pseudo_label_weight: Annotated[
+        float, Field(gt=0.0, lt=1.0), "their share of the training loss"
+    ] = 0.7
+    pseudo_label_sharpness: Annotated[
+        Positive, "exponent on the ensemble's probabilities as targets: above 1 they are surer"
+    ] = 2.0
+
+    def __init__(self, **switches: Any) -> None:
+        plain = without_numpy(switches)
+        try:
+            super().__init__(**plain)
+        except ValidationError as error:
+            raise wrong_setting(error, Variant, plain, PREFIX) from None
+
+    def given(self) -> dict[str, Any]:
+        """Return the switches that were set, by name."""
+        return self.model_dump(exclude_unset=True)
+
+    def __repr__(self) -> str:
+        """Return the call that makes it, with the switches that were set."""
+        return f"Variant({', '.join(f'{k}={v!r}' for k, v in self.given().items())})"
+
+    __str__ = __repr__
+
+
+class BoostedSettings(BaseModel):
+    """The resolved hyper-parameters of a boosted model, as a model file remembers them.
+
+    A model sets those that it has.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    n_layers: Annotated[
+        Count | Literal["auto"],
+        'boosted learners, on hops 0 to n_layers − 1 (the paper\'s L is n_layers − 1); ``"auto"`` '
+        "adds hops until three in a row bring no lower loss on the stopping nodes",
+    ] = 12
+    teleport: Annotated[Share, "γ: share of the input features that every hop keeps"] = 0.0
+    max_features: Annotated[
+        Count | Literal["all"], "feature columns used: those with the largest sums of squares"
+    ] = "all"
+    feature_norm: Annotated[
+        Literal["l1", "none", "graph"],
+        'divide rows of features by their L1 norm; "graph": as the graph\'s features are',
+    ] = "graph"
+    hidden_units: Annotated[Count, "width of the hidden layer"] = 5000
+    dropout: Annotated[
+        Share, "rate on the learner's input (stored values only, where features are sparse)"
+    ] = 0.0
+    hidden_dropout: Annotated[Share, "rate on the hidden layer"] = 0.0
+    first_layer_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖W0‖² on the first weights"] = (
+        5e-3
+    )
+    weight_decay: Annotated[NonNegative, "coupled decay of all parameters"] = 1e-4
+    learning_rate: Annotated[Positive, "learning rate of Adam"] = 0.01
+    max_epochs: Annotated[Count, "the most epochs of a layer"] = 500
+    patience: Annotated[
+        Count, "epochs of a layer that may bring no improvement on the stopping nodes"
+    ] = 300
+    validation_fraction: Annotated[
+        Share, "share of the labeled nodes set aside for stopping where ``fit`` gets no ``X_val``"
+    ] = 0.0
+    reweight_rate: Annotated[
+        NonNegative, "factor on the exponent of the node-weight update: 1 is the paper, 0 none"
+    ] = 1.0
+    combine: Annotated[
+        Combine, "how layers become one prediction; see :class:`adagcn.boosting.samme.Combination`"
+    ] = "samme_r"
+    pseudo_labels: Annotated[
+        int,
+        Field(ge=0),
+        "unlabeled nodes, drawn at random, that later layers learn from as the ensemble so far "
+        "sees them; see :mod:`adagcn.boosting.pseudo_labels`",
+    ] = 0
+    variant: Annotated[
+        Variant,
+        "switches that say how the algorithm is read; see :class:`Variant`. A switch that is left "
+        "out has the preset's value",
+    ] = Variant()
+
+    def flat(self) -> dict[str, Any]:
+        """Return the settings that were set, by name; those of the variant with its prefix."""
+        return flattened(self.model_dump(exclude_unset=True))
+
+
+def flattened(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with those of the variant under dotted names.
+
+    >>> flattened({"n_layers": 3, "variant": {"vote": "hard"}})
+    {'n_layers': 3, 'variant.vote': 'hard'}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if name != "variant":
+            flat[name] = value
+            continue
+        switches = value.given() if isinstance(value, Variant) else value
+        if switches is not None and not isinstance(switches, Mapping):
+            raise InputError(
+                "AGC-I604",
+                "variant must be a Variant",
+                got=value,
+                fix="write variant=Variant(stop_on='loss'), or set variant__stop_on",
+            )
+        flat |= {f"{PREFIX}{switch}": given for switch, given in (switches or {}).items()}
+    return flat
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with those of the variant gathered; the reverse of :func:`flattened`."""
+    values = {name: value for name, value in flat.items() if not name.startswith(PREFIX)}
+    switches = {n.removeprefix(PREFIX): v for n, v in flat.items() if n.startswith(PREFIX)}
+    return {**values, "variant": switches} if switches else values
+
+
+def settings_from(flat: Mapping[str, Any], kind: type[BoostedSettings]) -> BoostedSettings:
+    """Return checked settings from flat names; ``InputError`` names the first wrong one."""
+    values = nested(flat)
+    if "variant" in values:
+        values["variant"] = Variant(**values["variant"])
+    return checked(kind, values)
+
+
+DEFAULTS: Mapping[str, Any] = flattened(BoostedSettings().model_dump())

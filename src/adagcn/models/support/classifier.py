@@ -1,0 +1,330 @@
+"""The scikit-learn face that every model has: constructor, ``fit``, ``predict``, what is shown.
+
+A model states its settings once, as fields of a pydantic class with a type, a default and a
+meaning. Its constructor and the parameters in its documentation, with the value under each preset,
+are made from them here. A model may write its constructor out for the sake of editors; it then has
+the same names, which the tests check.
+"""
+
+from __future__ import annotations
+
+import html
+import inspect
+import textwrap
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic.fields import FieldInfo
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+
+from adagcn.errors import AdaGCNError, PresetNotice
+from adagcn.graph import Graph
+from adagcn.models.support.labels import FitCall
+from adagcn.models.support.persistence import SavedModel
+from adagcn.models.support.renamed import moved
+from adagcn.models.support.settings import NOT_SETTINGS, Params, kind_of, meaning
+from adagcn.training.events import Events
+
+# What other options say, or what has no place on a command line.
+_NOT_SETTABLE = {"learner", "warm_start", "random_state"}
+_GRAPH = "the graph whose node ids ``fit`` and ``predict`` take"
+_BESIDE = {
+    "learner": (
+        "scikit-learn classifier",
+        "fitted on every hop instead of the perceptron; needs ``predict_proba`` and "
+        "``sample_weight``. Such a model cannot be saved to a file",
+    ),
+    "class_weight": ('dict, "balanced" or None', "weight of each class in the loss"),
+    "warm_start": (
+        "bool",
+        "whether ``fit`` with a larger ``n_layers`` adds layers to the ones there are",
+    ),
+    "random_state": (
+        "int, generator or None",
+        "all randomness of a fit. An integer makes it repeatable to the bit",
+    ),
+    "device": ("str", "torch device of the networks"),
+}
+
+
+class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
+    """A model behind scikit-learn's contract: X is node ids, the graph is a constructor parameter.
+
+    Every hyper-parameter defaults to ``None``, which means the preset's value; ``params_`` holds
+    what was used.
+    """
+
+    model_key: ClassVar[str]
+    default_preset: ClassVar[str]
+    # Constructor parameters besides the settings, in their order.
+    beside: ClassVar[tuple[str, ...]] = ("class_weight", "random_state", "device")
+
+    graph: Graph | None
+    preset: str
+    class_weight: dict[Any, float] | str | None
+    random_state: Any
+    device: str = "cpu"
+
+    classes_: NDArray[Any]
+    params_: Params
+    seed_: int
+    stop_accuracy_: float | None
+
+    if TYPE_CHECKING:
+
+        def __init__(self, graph: Graph | None = None, **settings: Any) -> None: ...
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Give a complete model its constructor and the parameters in its documentation."""
+        super().__init_subclass__(**kwargs)
+        if "model_key" not in cls.__dict__:
+            return
+        if "__init__" not in cls.__dict__:
+            cls.__init__ = _constructor(cls)  # type: ignore[method-assign]
+        if cls.__doc__ is not None:
+            cls.__doc__ = _documented(cls)
+
+    # What a family of models says of itself
+
+    @classmethod
+    def presets(cls) -> tuple[str, ...]:
+        """Return the names of the presets, the default first."""
+        raise NotImplementedError
+
+    @classmethod
+    def setting_fields(cls) -> Mapping[str, FieldInfo]:
+        """Return every setting of the constructor by name."""
+        raise NotImplementedError
+
+    @classmethod
+    def settable(cls) -> set[str]:
+        """Return the flat names of all that ``--set`` and specs may set."""
+        return {*cls.setting_fields(), *cls.beside} - _NOT_SETTABLE
+
+    @classmethod
+    def preset_value(cls, preset: str, name: str) -> Any:
+        """Return what a preset sets on a graph that no study names."""
+        raise NotImplementedError
+
+    def resolved_settings(self) -> Any:
+        """Return the hyper-parameters that ``fit`` will use: the user's, else the preset's."""
+        raise NotImplementedError
+
+    def resolved_params(self) -> dict[str, Any]:
+        """Return them by flat name, as ``params_`` will hold them."""
+        raise NotImplementedError
+
+    def _fit(self, call: FitCall, events: Events) -> None:
+        raise NotImplementedError
+
+    def predict_log_proba(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[np.float64]:
+        """Return the logarithms of the class probabilities."""
+        raise NotImplementedError
+
+    # Fitting
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        callbacks: Iterable[Any] = (),
+    ) -> Self:
+        """Fit the model on labeled nodes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_train,)
+            Ids of the labeled nodes. (With ``graph=None``, where a model allows it: features, one
+            row per sample.)
+        y : array-like of shape (n_train,)
+            Their labels, of any type.
+        sample_weight : array-like of shape (n_train,), optional
+            Weight of each labeled node in the loss, before any boosting.
+        X_val, y_val : array-like of shape (n_stop,), optional
+            Ids and labels of the nodes that decide when training stops. Without them,
+            ``validation_fraction`` of the labeled nodes is set aside; where that is zero, training
+            goes on for ``max_epochs``.
+        callbacks : iterable of Callback
+            Told of every epoch, every layer and the end; see :mod:`adagcn.training.events`. A
+            callback can end the fit early, and leaves a usable model.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        self._fit(FitCall(X, y, sample_weight, X_val, y_val), Events(callbacks))
+        return self
+
+    def given_settings(self) -> dict[str, Any]:
+        """Return the constructor's settings by name, as they were given."""
+        return {name: getattr(self, name) for name in self.setting_fields()}
+
+    # Predicting
+
+    def predict(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[Any]:
+        """Return the predicted label of each node.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_nodes,)
+            Node ids (of a model fitted with ``graph=None``: features).
+        graph : Graph, optional
+            Another graph to look the nodes up in: new nodes, new edges, the same features.
+        """
+        best = self.predict_log_proba(X, graph=graph).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[np.float64]:
+        """Return class probabilities of shape (n_nodes, n_classes), ordered as ``classes_``.
+
+        The largest one is at the label that :meth:`predict` gives.
+        """
+        return np.exp(self.predict_log_proba(X, graph=graph))
+
+    def decision_function(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[np.float64]:
+        """Return the log-probabilities as class scores.
+
+        Shape (n_nodes, n_classes); for two classes (n_nodes,), positive for ``classes_[1]``.
+        """
+        return one_column_for_two(self.predict_log_proba(X, graph=graph))
+
+    def staged_score(
+        self, X: ArrayLike, y: ArrayLike, *, graph: Graph | None = None
+    ) -> Iterator[float]:
+        """Yield the accuracy of each stage: of the ensembles of 1, 2, … layers if boosted."""
+        yield float(accuracy_score(y, self.predict(X, graph=graph)))
+
+    # What is shown
+
+    def values_in_force(self) -> Params:
+        """Return what a fit used, or what one would use now."""
+        if hasattr(self, "params_"):
+            return self.params_
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PresetNotice)
+            try:
+                return Params({"preset": self.preset, **self.resolved_params()})
+            except AdaGCNError as error:
+                return Params({"preset": self.preset, "cannot be fitted": str(error)})
+
+    def _repr_html_(self) -> str:
+        """Return the values in force as a table, for notebooks; yours are set in bold."""
+        yours = {name for name, value in self.get_params(deep=True).items() if value is not None}
+        yours = {name.replace("__", ".") for name in yours}
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{_bold(str(value), name in yours)}</td></tr>"
+            for name, value in self.values_in_force().items()
+        )
+        state = "fitted" if hasattr(self, "params_") else "not fitted"
+        about = html.escape(f"{type(self).__name__}, {state}, on {self.graph!r}")
+        head = "<tr><th>setting</th><th>value in force</th></tr>"
+        return f"<details open><summary>{about}</summary><table>{head}{rows}</table></details>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def __sklearn_tags__(self) -> Any:
+        """Say which kind of X is on: node ids with a graph, a feature matrix without."""
+        tags = super().__sklearn_tags__()
+        on_graph = self.graph is not None or self._needs_graph
+        tags.input_tags.sparse = not on_graph
+        tags.input_tags.one_d_array = on_graph
+        tags.input_tags.two_d_array = not on_graph
+        tags.input_tags.string = on_graph
+        return tags
+
+    _needs_graph: ClassVar[bool] = False
+
+
+def one_column_for_two(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return class scores as scikit-learn has them: for two classes, the difference of the two."""
+    return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
+
+
+def _bold(text: str, strong: bool) -> str:
+    return f"<b>{html.escape(text)}</b>" if strong else html.escape(text)
+
+
+def refuse_unknown(model: type[NodeClassifier], names: Iterable[str]) -> None:
+    """Refuse constructor arguments that a model does not have; tell where an old name went."""
+    for name in names:
+        error = moved(model.model_key, name)
+        if error is not None:
+            raise error
+        near = get_close_matches(name, model._get_param_names(), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"{model.__name__} got an unexpected keyword argument {name!r}{hint}")
+
+
+def _constructor(cls: type[NodeClassifier]) -> Any:
+    """Return an ``__init__`` that keeps its arguments, with the signature of the model."""
+    defaults = {"preset": cls.default_preset, **dict.fromkeys(cls.setting_fields())}
+    defaults |= {name: NOT_SETTINGS[name] for name in cls.beside}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+        inspect.Parameter("graph", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
+        *(inspect.Parameter(name, keyword, default=value) for name, value in defaults.items()),
+    ]
+
+    def __init__(self: Any, graph: Graph | None = None, **given: Any) -> None:  # noqa: N807
+        refuse_unknown(cls, given.keys() - defaults.keys())
+        self.graph = graph
+        for name, default in defaults.items():
+            setattr(self, name, given.get(name, default))
+
+    __init__.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return __init__
+
+
+def _documented(cls: type[NodeClassifier]) -> str:
+    """Return the class's documentation with its parameters, each with the presets' values."""
+    about, *examples = inspect.cleandoc(cls.__doc__ or "").split("\nExamples\n--------\n")
+    presets = ", ".join(f'"{name}"' for name in cls.presets())
+    entries = [
+        ("graph", "Graph" if cls._needs_graph else "Graph or None", _GRAPH),
+        ("preset", "{" + presets + "}", "where hyper-parameters that are not given come from"),
+        *(_entry(cls, name, field) for name, field in cls.setting_fields().items()),
+        *((name, *_BESIDE[name]) for name in cls.beside),
+    ]
+    lines = [about.rstrip(), "", "Parameters", "----------"]
+    for name, kind, text in entries:
+        lines += [
+            f"{name} : {kind}",
+            *textwrap.wrap(
+                _sentence(text),
+                92,
+                initial_indent="    ",
+                subsequent_indent="    ",
+            ),
+        ]
+    for example in examples:
+        lines += ["", "Examples", "--------", example]
+    return "\n".join(lines)
+
+
+def _sentence(text: str) -> str:
+    """Return a text as a sentence; a Greek letter at its start stays small."""
+    return (text[0].upper() if text[0].isascii() else text[0]) + text[1:] + "."
+
+
+def _entry(cls: type[NodeClassifier], name: str, field: FieldInfo) -> tuple[str, str, str]:
+    """Return name, type and text of a setting, with its value under every preset."""
+    by_value: dict[str, list[str]] = {}
+    for preset in cls.presets():
+        by_value.setdefault(repr(cls.preset_value(preset, name)), []).append(f"``{preset}``")
+    if len(by_value) == 1:
+        values = f"{next(iter(by_value))} in every preset"
+    else:
+        values = "; ".join(f"{value} in {', '.join(who)}" for value, who in by_value.items())
+    return name, kind_of(field), f"{meaning(field)}. Value: {values}"

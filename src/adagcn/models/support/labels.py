@@ -1,0 +1,258 @@
+"""The labeled nodes of a fit: ids, labels and weights, checked in the same words for all models."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from adagcn.boosting.fit_state import LabeledNodes
+from adagcn.errors import InputError, shown
+from adagcn.graph import Graph
+
+
+@dataclass(frozen=True)
+class FitCall:
+    """What ``fit`` was called with."""
+
+    X: ArrayLike
+    y: ArrayLike
+    sample_weight: ArrayLike | None = None
+    X_val: ArrayLike | None = None
+    y_val: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        if (self.X_val is None) != (self.y_val is None):
+            raise InputError(
+                "AGC-I631",
+                "X_val and y_val go together",
+                got="X_val alone" if self.y_val is None else "y_val alone",
+                fix="pass the stopping nodes and their labels, or neither",
+            )
+
+
+def labeled_nodes(
+    train: NDArray[np.intp],
+    stop: NDArray[np.intp] | None,
+    call: FitCall,
+    class_weight: dict[Any, float] | str | None,
+) -> tuple[LabeledNodes, NDArray[Any]]:
+    """Return the nodes of a call with classes as indices, and the label values behind those."""
+    classes, encoded = encode(label_array(call.y, len(train), "y"))
+    check_classes(classes)
+    weights = starting_weights(call.sample_weight, class_weight, classes, encoded)
+    nodes = LabeledNodes(train, encoded, weights)
+    if stop is None or call.y_val is None:
+        return nodes, classes
+    stop_labels = indices_of(label_array(call.y_val, len(stop), "y_val"), classes, "y_val")
+    return replace(nodes, stop_nodes=stop, stop_labels=stop_labels), classes
+
+
+def label_array(y: ArrayLike, n_expected: int, argument: str) -> NDArray[Any]:
+    """Return labels as an array of shape (n_expected,), or say what is wrong with them."""
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InputError(
+            "AGC-I611",
+            f"{argument} must be one label per node, in one dimension",
+            got=f"shape {values.shape}",
+            fix="for one-hot labels pass y.argmax(axis=1)",
+        )
+    if len(values) != n_expected:
+        raise InputError(
+            "AGC-I612",
+            f"{argument} must have one label for each of the {n_expected} nodes",
+            got=f"{len(values)} labels",
+            fix="pass ids and labels of the same length, in the same order",
+        )
+    return values
+
+
+def encode(y: NDArray[Any], argument: str = "y") -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the different label values in sorted order, and each label's index among them."""
+    missing = [v is None or (isinstance(v, float) and np.isnan(v)) for v in y.tolist()]
+    if any(missing):
+        raise InputError(
+            "AGC-I613",
+            f"{argument} has {sum(missing)} missing labels, first at position "
+            f"{missing.index(True)}",
+            got=y[missing.index(True)],
+            fix="pass only the nodes whose label is known",
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "as many classes as samples": small is no mistake
+            check_classification_targets(y)
+        if y.dtype.kind == "c":
+            raise TypeError("complex numbers have no order")
+        classes, indices = np.unique(y, return_inverse=True)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "AGC-I614",
+            f"{argument} must hold class labels of one kind (integers, strings or booleans): "
+            f"{error}",
+            got=y[:5].tolist(),
+            fix="convert the labels, for example with y.astype(str)",
+        ) from None
+    return classes, indices.astype(np.int64)
+
+
+def indices_of(y: NDArray[Any], classes: NDArray[Any], argument: str) -> NDArray[np.int64]:
+    """Return each label's index among known classes; an unknown label is an error."""
+    present, indices = encode(y, argument)
+    known = {value: index for index, value in enumerate(classes.tolist())}
+    unknown = [value for value in present.tolist() if value not in known]
+    if unknown:
+        raise InputError(
+            "AGC-I615",
+            f"{argument} has labels that no training node has",
+            got=unknown[:5],
+            fix=f"the classes of the training nodes are {shown(classes.tolist())}",
+        )
+    return np.array([known[value] for value in present.tolist()], dtype=np.int64)[indices]
+
+
+def check_classes(classes: NDArray[Any]) -> None:
+    """Refuse labels of a single class: there is nothing to tell apart."""
+    if len(classes) < 2:
+        raise InputError(
+            "AGC-I616",
+            "y must hold at least two classes; the classifier cannot learn from one class",
+            got=classes.tolist(),
+            fix="add labeled nodes of another class",
+        )
+
+
+def starting_weights(
+    sample_weight: ArrayLike | None,
+    class_weight: dict[Any, float] | str | None,
+    classes: NDArray[Any],
+    labels: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the weight of every training node before the first layer."""
+    weights = np.ones(len(labels)) if sample_weight is None else _checked(sample_weight, labels)
+    if class_weight is not None:
+        try:
+            per_class = compute_class_weight(class_weight, classes=classes, y=classes[labels])
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                "AGC-I617",
+                f"class_weight cannot be used: {error}",
+                got=class_weight,
+                fix="use 'balanced', or a dict from class to weight",
+            ) from None
+        weights = weights * per_class[labels]
+    if not weights.sum() > 0.0:
+        raise InputError(
+            "AGC-I618",
+            "the weights of the training nodes are all zero",
+            got=f"{len(weights)} zeros",
+            fix="give at least one node a positive weight",
+        )
+    return weights
+
+
+def _checked(sample_weight: ArrayLike, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    weights = np.asarray(sample_weight)
+    weights = np.full(len(labels), weights) if weights.ndim == 0 else weights
+    if weights.shape != labels.shape or weights.dtype.kind not in "biuf":
+        raise InputError(
+            "AGC-I619",
+            f"sample_weight must be one number for each of the {len(labels)} training nodes",
+            got=f"{weights.dtype} of shape {weights.shape}",
+            fix="pass weights in the order of the training nodes",
+        )
+    weights = weights.astype(np.float64)
+    wrong = ~np.isfinite(weights) | (weights < 0.0)
+    if wrong.any():
+        raise InputError(
+            "AGC-I620",
+            f"sample_weight must be finite and not negative; {wrong.sum()} are not, "
+            f"first at position {int(np.argmax(wrong))}",
+            got=float(weights[np.argmax(wrong)]),
+            fix="leave a node out, or give it weight 0, rather than a negative weight",
+        )
+    return weights
+
+
+def node_positions(
+    graph: Graph, X: ArrayLike, X_val: ArrayLike | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
+    """Return the positions of training and stopping nodes, each of them once."""
+    train = _distinct(graph, X, "X")
+    stop = None if X_val is None else _distinct(graph, X_val, "X_val")
+    _refuse_overlap(graph, train, stop)
+    return train, stop
+
+
+def _distinct(graph: Graph, ids: ArrayLike, argument: str) -> NDArray[np.intp]:
+    """Return the positions of node ids of which none stands twice."""
+    positions = graph.positions(ids)
+    if len(positions) == 0:
+        raise InputError(
+            "AGC-I637",
+            f"{argument} holds no nodes: 0 samples, and a minimum of 1 is required",
+            got=ids,
+            fix="pass the ids of labeled nodes",
+        )
+    values, counts = np.unique(positions, return_counts=True)
+    if counts.max() > 1:
+        raise InputError(
+            "AGC-I638",
+            f"{argument} holds {np.count_nonzero(counts > 1)} nodes more than once",
+            got=graph.node_ids[values[counts > 1][:5]].tolist(),
+            fix="pass every node once; sample_weight makes a node count for more",
+        )
+    return positions
+
+
+def _refuse_overlap(graph: Graph, train: NDArray[np.intp], stop: NDArray[np.intp] | None) -> None:
+    both = np.empty(0, dtype=np.intp) if stop is None else np.intersect1d(train, stop)
+    if len(both):
+        raise InputError(
+            "AGC-I639",
+            f"X and X_val share {len(both)} nodes",
+            got=graph.node_ids[both[:5]].tolist(),
+            fix="a node either trains or decides when to stop, not both",
+        )
+
+
+def hold_out(nodes: LabeledNodes, fraction: float, seed: int) -> LabeledNodes:
+    """Set a share of the labeled nodes aside for stopping, the classes in proportion.
+
+    Nodes that have stopping nodes already stay as they are.
+    """
+    if fraction == 0.0 or nodes.stop_nodes is not None:
+        return nodes
+    # Here, since it takes a sixth of a second to import (plots, progress bars) and few need it.
+    from sklearn.model_selection import train_test_split
+
+    try:
+        kept, held = train_test_split(
+            np.arange(len(nodes.labels)),
+            test_size=fraction,
+            stratify=nodes.labels,
+            random_state=np.random.RandomState(seed % 2**32),
+        )
+    except ValueError as error:
+        raise InputError(
+            "AGC-I641",
+            f"validation_fraction cannot be set aside from {len(nodes.labels)} labeled nodes: "
+            f"{error}",
+            got=fraction,
+            fix="pass X_val and y_val, or validation_fraction=0",
+        ) from None
+    return LabeledNodes(
+        nodes.train_nodes[kept],
+        nodes.labels[kept],
+        nodes.sample_weight[kept],
+        nodes.train_nodes[held],
+        nodes.labels[held],
+    )

@@ -1,0 +1,229 @@
+"""The systems that are networks: their contract, what they share, and how they are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax
+
+from adagcn.errors import FormatError
+from adagcn.models.support.problem import torch_dtype
+from adagcn.models.support.settings import NetworkSettings
+from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe
+from adagcn.training.loop import TrainingRecord, finite_log_proba, stopping_loss, train
+from adagcn.training.random_streams import torch_stream
+from adagcn.training.stopping import make_stopper
+
+
+class GraphNetwork(nn.Module):
+    """A network over the nodes of a graph; subclasses give :meth:`view` and :meth:`forward`.
+
+    All that is learnt is in parameters and buffers. Dropout is on where a generator is handed in,
+    and draws from nothing else.
+
+    Parameters
+    ----------
+    l2 : float
+        λ of the penalty (λ/2)‖W‖² on :meth:`penalized`.
+    """
+
+    def __init__(self, l2: float) -> None:
+        super().__init__()
+        self.l2 = l2
+
+    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> Any:
+        """Return what the forward pass needs for some different nodes, computed once."""
+        raise NotImplementedError
+
+    def training_view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> Any:
+        """Return a view that many epochs look at; more may be computed beforehand."""
+        return self.view(inputs, nodes)
+
+    def forward(self, view: Any, generator: torch.Generator | None = None) -> Tensor:
+        """Return logits of shape (n_nodes of the view, n_classes); a generator drops out."""
+        raise NotImplementedError
+
+    def losses(self, view: Any, target: Tensor, generator: torch.Generator) -> Iterator[Tensor]:
+        """Yield the losses of one epoch, each before the step that lowers it.
+
+        Here one: Σ_i w_i (−log p_i,y_i) over all training nodes. ``target`` has shape (n_train,
+        n_classes), with w_i in the column of y_i. The L2 term is part of the optimizer's decay.
+        """
+        yield -(log_softmax(self(view, generator), dim=1) * target).sum()
+
+    def penalized(self) -> list[nn.Parameter]:
+        """Return the parameters under the L2 term; here the first one, W0."""
+        return [next(self.parameters())]
+
+    def penalty(self) -> Tensor:
+        """Return the L2 term, as it stands in the stopping loss."""
+        total: Tensor = torch.stack([p.square().sum() for p in self.penalized()]).sum()
+        return 0.5 * self.l2 * total
+
+    def make_optimizer(self, settings: NetworkSettings) -> torch.optim.Optimizer:
+        """Return Adam, with the gradient λW of the L2 term as part of W's (coupled) decay."""
+        chosen = {id(parameter) for parameter in self.penalized()}
+        penalized = [p for p in self.parameters() if id(p) in chosen]
+        others = [p for p in self.parameters() if id(p) not in chosen]
+        groups = [
+            {"params": penalized, "weight_decay": settings.weight_decay + self.l2},
+            {"params": others, "weight_decay": settings.weight_decay},
+        ]
+        groups = [group for group in groups if group["params"]]
+        return torch.optim.Adam(groups, lr=settings.learning_rate, fused=True)
+
+
+def glorot(n_in: int, n_out: int, generator: torch.Generator, dtype: torch.dtype) -> nn.Parameter:
+    """Return a weight of shape (n_in, n_out), uniform within ±√(6 / (n_in + n_out))."""
+    bound = (6.0 / (n_in + n_out)) ** 0.5
+    start = torch.empty(n_in, n_out, dtype=dtype, device=generator.device)
+    return nn.Parameter(start.uniform_(-bound, bound, generator=generator))
+
+
+MakeNetwork = Callable[[Any, int, int, torch.Generator, torch.dtype], GraphNetwork]
+
+
+@dataclass(frozen=True)
+class NetworkSystem:
+    """A system that is a network; see :class:`adagcn.models.support.system.System`.
+
+    Parameters
+    ----------
+    settings : type
+        Its settings.
+    recipes : mapping
+        Its presets, the default first.
+    make_network : callable
+        Takes settings, n_features, n_classes, a generator and a dtype; returns a fresh network on
+        the generator's device.
+    """
+
+    settings: type[NetworkSettings]
+    recipes: Mapping[str, Recipe]
+    make_network: MakeNetwork
+
+    def fit(
+        self, problem: NodeProblem, settings: NetworkSettings, context: FitContext
+    ) -> FittedNetwork:
+        """Train a fresh network."""
+        features = problem.inputs.features
+        start = torch_stream(context.seed, "start", device=context.device)
+        dtype = torch_dtype(features.dtype)
+        network = self.make_network(settings, features.shape[1], problem.n_classes, start, dtype)
+        return FittedNetwork(network, train_network(network, problem, settings, context))
+
+    def restore(
+        self,
+        tensors: Mapping[str, NDArray[Any]],
+        settings: NetworkSettings,
+        n_features: int,
+        n_classes: int,
+    ) -> FittedNetwork:
+        """Return the network that the tensors came from."""
+        kinds = {tensor.dtype for tensor in tensors.values() if tensor.dtype.kind == "f"}
+        dtype = torch.float64 if np.dtype(np.float64) in kinds else torch.float32
+        start = torch.Generator().manual_seed(0)
+        network = self.make_network(settings, n_features, n_classes, start, dtype)
+        _load(network, tensors)
+        return FittedNetwork(network, TrainingRecord(0))
+
+
+@dataclass(frozen=True)
+class FittedNetwork:
+    """A trained network over the nodes of a graph."""
+
+    network: GraphNetwork
+    record: TrainingRecord
+
+    @torch.no_grad()
+    def log_proba(self, inputs: GraphInput, positions: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return log-probabilities of shape (len(positions), n_classes)."""
+        nodes, place = np.unique(positions, return_inverse=True)
+        return finite_log_proba(self.network(self.network.view(inputs, nodes)))[place]
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return parameters and buffers."""
+        state = self.network.state_dict()
+        return {name: np.ascontiguousarray(value.cpu().numpy()) for name, value in state.items()}
+
+
+def train_network(
+    network: GraphNetwork, problem: NodeProblem, settings: NetworkSettings, context: FitContext
+) -> TrainingRecord:
+    """Train a network in place, full-batch unless it says otherwise."""
+    stopper = None
+    if problem.nodes.stop_nodes is not None:
+        stopper = make_stopper(settings.stop_on, settings.patience)
+    generator = torch_stream(context.seed, "training", device=context.device)
+    return train(
+        _NetworkTrainee(network, problem, settings, generator),
+        max_epochs=settings.max_epochs,
+        learning_rate=settings.learning_rate,
+        stopper=stopper,
+        events=context.events,
+    )
+
+
+class _NetworkTrainee:
+    """A network over a graph, as the epoch loop trains it."""
+
+    def __init__(
+        self,
+        network: GraphNetwork,
+        problem: NodeProblem,
+        settings: NetworkSettings,
+        generator: torch.Generator,
+    ) -> None:
+        nodes, device = problem.nodes, generator.device
+        self.module = network
+        self.settings = settings
+        self.generator = generator
+        self.view = network.training_view(problem.inputs, nodes.train_nodes)
+        self.target = _target(problem, next(network.parameters()))
+        if nodes.stop_nodes is not None and nodes.stop_labels is not None:
+            self.stop_labels = torch.from_numpy(nodes.stop_labels).to(device)
+            self.stop_view = network.training_view(problem.inputs, nodes.stop_nodes)
+        self.optimizer = network.make_optimizer(settings)
+
+    def steps(self) -> Iterator[Tensor]:
+        for loss in self.module.losses(self.view, self.target, self.generator):
+            self.optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.optimizer.step()
+            yield loss
+
+    @torch.no_grad()
+    def evaluate(self) -> tuple[float, float]:
+        logits, how = self.module(self.stop_view), self.settings.stop_penalty
+        return stopping_loss(logits, self.stop_labels, self.module.penalty, how)
+
+
+def _target(problem: NodeProblem, like: Tensor) -> Tensor:
+    """Return a matrix of shape (n_train, n_classes) with w_i in the column of y_i."""
+    nodes = problem.nodes
+    target = np.zeros((len(nodes.labels), problem.n_classes))
+    target[np.arange(len(nodes.labels)), nodes.labels] = nodes.sample_weight
+    return torch.from_numpy(target).to(like.device, like.dtype)
+
+
+def _load(network: GraphNetwork, tensors: Mapping[str, NDArray[Any]]) -> None:
+    """Put stored tensors into a network if they are exactly those that it has."""
+    wanted = {name: tuple(value.shape) for name, value in network.state_dict().items()}
+    found = {name: tensor.shape for name, tensor in tensors.items()}
+    if wanted != found:
+        wrong = sorted(n for n in {*wanted, *found} if wanted.get(n) != found.get(n))
+        raise FormatError(
+            "AGC-F1005",
+            f"the model file's tensors do not fit the model: {', '.join(wrong[:5])}",
+            got=[found.get(name) for name in wrong[:5]],
+            fix="save the model again",
+        )
+    with torch.no_grad():
+        for name, value in network.state_dict().items():
+            value.copy_(torch.from_numpy(np.array(tensors[name])))

@@ -1,0 +1,88 @@
+"""Columns that are multiplied by different powers of Â, and units normalized over the graph.
+
+What MixHop and N-GCN share: both are by the same authors, in one code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
+from adagcn.models.support.system import GraphInput
+
+
+@dataclass(frozen=True)
+class PowersView:
+    """A field of view of the nodes asked for, or of all nodes with those asked for among them."""
+
+    field: FieldOfView
+    positions: Tensor | None
+
+    def asked(self, values: Tensor) -> Tensor:
+        """Return the rows of the nodes asked for, after all steps."""
+        return values if self.positions is None else values.index_select(0, self.positions)
+
+
+def powers_view(
+    inputs: GraphInput, nodes: NDArray[np.intp], n_steps: int, like: Tensor, *, whole: bool
+) -> PowersView:
+    """Return a view over some steps; ``whole`` has every node in all of its stages."""
+    if not whole:
+        return PowersView(field_of_view(inputs, nodes, n_steps, like), None)
+    field = field_of_view(inputs, np.arange(inputs.n_nodes), n_steps, like)
+    return PowersView(field, torch.from_numpy(nodes).to(like.device))
+
+
+def mixed_powers(view: FieldOfView, values: Tensor, widths: Sequence[int], stage: int) -> Tensor:
+    """Return [B_0 ‖ Â B_1 ‖ … ‖ Â^m B_m] from [B_0 ‖ B_1 ‖ … ‖ B_m], by m products.
+
+    The highest power starts first and the others join it, one a step: so the widest product is the
+    one with the fewest rows. A block that waits is not touched.
+
+    Parameters
+    ----------
+    view : FieldOfView
+        Has at least stage + m steps.
+    values : Tensor of shape (n_stage, sum(widths))
+        The blocks, of nodes at a stage.
+    widths : sequence of m + 1 int
+        Columns of each block.
+    stage : int
+        Where the values are; the result is at stage + m.
+    """
+    *waiting, moved = torch.split(values, list(widths), dim=1)
+    for step, block in enumerate(reversed(waiting), start=stage):
+        moved = spread(view.steps[step], moved)
+        moved = torch.cat([view.brought(block, stage, step + 1), moved], dim=1)
+    return moved
+
+
+class GraphNorm(nn.Module):
+    """Every unit brought to mean zero and variance one over all nodes of the graph, then shifted.
+
+    In training and in prediction alike, so that no running means are kept.
+
+    Parameters
+    ----------
+    n_units : int
+        Columns.
+    like : Tensor
+        A parameter; the shift has its type and is where it is.
+    """
+
+    epsilon = 1e-3  # TensorFlow's, added to the variance
+
+    def __init__(self, n_units: int, like: Tensor) -> None:
+        super().__init__()
+        self.shift = nn.Parameter(like.new_zeros(n_units))
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return the normalized values of all nodes, of shape (n_nodes, n_units)."""
+        variance, mean = torch.var_mean(values, dim=0, correction=0)
+        return (values - mean) * torch.rsqrt(variance + self.epsilon) + self.shift

@@ -1,0 +1,258 @@
+"""What the user hands to ``fit`` and ``predict``, checked, as features and row positions.
+
+With a graph, X is node ids: rows of the graph's features, propagated by its adjacency. Without one,
+X is a feature matrix: its own rows, every hop the same, with a column of ones for a bias. Behind
+this file the two are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from adagcn.boosting.fit_state import LabeledNodes
+from adagcn.boosting.pseudo_labels import NO_PSEUDO_LABELS, PseudoLabels, draw_nodes
+from adagcn.data.cleaning import normalize_rows_l1
+from adagcn.errors import InputError, shown
+from adagcn.formats.frozen import content_digest
+from adagcn.graph import Features, Graph
+from adagcn.models.support.boosted_settings import BoostedSettings
+from adagcn.models.support.labels import FitCall, labeled_nodes, node_positions
+from adagcn.propagation.hops import HopSource, MemorySource
+from adagcn.propagation.screening import strongest_columns
+
+
+@dataclass(frozen=True)
+class FitData:
+    """What a fit reads: features of all rows, and which of them are labeled.
+
+    Parameters
+    ----------
+    features : csr_array or ndarray of shape (n_rows, n_features)
+        Rows divided as the model wants them.
+    feature_norm : str
+        What they were divided by.
+    digest : str
+        SHA-256 of graph and features.
+    nodes : LabeledNodes
+        As they were given.
+    classes : ndarray of shape (n_classes,)
+        Label values.
+    node_ids : callable
+        Gives the user's ids of rows at some positions.
+    """
+
+    features: Features
+    feature_norm: str
+    digest: str
+    nodes: LabeledNodes
+    classes: NDArray[Any]
+    node_ids: Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def fit_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
+    """Return the checked data behind a call of ``fit``."""
+    graph = estimator.graph
+    if graph is None:
+        return _matrix_data(estimator, feature_norm, call)
+    train, stop = node_positions(graph, call.X, call.X_val)
+    norm = resolved_norm(feature_norm, graph)
+    features = normalized_features(graph, norm)
+    nodes, classes = labeled_nodes(train, stop, call, estimator.class_weight)
+    return FitData(features, norm, graph.input_digest, nodes, classes, graph.node_ids.__getitem__)
+
+
+def _matrix_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
+    """Return training and stopping samples as one matrix, with the rows of each."""
+    if feature_norm == "l1":
+        raise InputError(
+            "AGC-I636",
+            "feature_norm needs a graph; a feature matrix is used as it is",
+            got="l1",
+            fix="put sklearn.preprocessing.Normalizer('l1') in front of the model",
+        )
+    features, y = validate_data(estimator, call.X, call.y, accept_sparse="csr", dtype=np.float64)
+    train, stop = np.arange(features.shape[0]), None
+    if call.X_val is not None:
+        more = validate_data(
+            estimator, call.X_val, reset=False, accept_sparse="csr", dtype=np.float64
+        )
+        stack = sparse.vstack if sparse.issparse(features) or sparse.issparse(more) else np.vstack
+        features = stack([features, more])
+        stop = np.arange(len(train), features.shape[0])
+    checked = FitCall(call.X, y, call.sample_weight, call.X_val, call.y_val)
+    nodes, classes = labeled_nodes(train, stop, checked, estimator.class_weight)
+    return FitData(features, "none", content_digest([features]), nodes, classes, np.asarray)
+
+
+@dataclass(frozen=True)
+class HopRows:
+    """Hops, and the rows of them that matter."""
+
+    source: HopSource
+    positions: NDArray[np.intp]
+
+
+def kept_columns(features: Features, settings: BoostedSettings) -> NDArray[np.int64] | None:
+    """Return the feature columns that a boosted model looks at; None for all."""
+    blocks = (features[start : start + 4096] for start in range(0, features.shape[0], 4096))
+    return strongest_columns(blocks, features.shape[1], settings.max_features)
+
+
+def hop_source(
+    features: Features,
+    columns: NDArray[np.int64] | None,
+    graph: Graph | None,
+    settings: BoostedSettings,
+) -> MemorySource:
+    """Return the hops of the columns that a model looks at."""
+    kept = features if columns is None else features[:, columns]
+    if graph is None:
+        kept = _with_constant(kept)
+    adjacency = None if graph is None else graph.adjacency
+    return MemorySource(kept, adjacency, settings.variant.normalization, settings.teleport)
+
+
+def rows_to_score(
+    estimator: Any, X: ArrayLike, graph: Graph | None, settings: BoostedSettings
+) -> HopRows:
+    """Return the checked rows behind a call of ``predict`` of a boosted model."""
+    if estimator.on_graph_:
+        graph = graph_to_score(estimator, graph)
+        features = normalized_features(graph, settings.feature_norm)
+        positions = graph.positions(X)
+    elif graph is not None:
+        raise InputError(
+            "AGC-I632",
+            "this model was fitted on a feature matrix; graph cannot be used with it",
+            got=graph,
+            fix="fit with AdaGCNClassifier(graph) to classify nodes of a graph",
+        )
+    else:
+        features = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        positions = np.arange(features.shape[0])
+    return HopRows(hop_source(features, estimator.columns_, graph, settings), positions)
+
+
+def pseudo_labels_of(
+    graph: Graph | None, settings: BoostedSettings, nodes: LabeledNodes, seed: int
+) -> PseudoLabels:
+    """Return the unlabeled nodes to learn from; a feature matrix has no rows without a label."""
+    variant = settings.variant
+    too_shallow = settings.n_layers != "auto" and settings.n_layers <= variant.pseudo_label_from
+    if graph is None or settings.pseudo_labels == 0 or too_shallow:
+        return NO_PSEUDO_LABELS
+    parts = (nodes.train_nodes, nodes.stop_nodes)
+    labeled = np.concatenate([part for part in parts if part is not None])
+    return PseudoLabels(
+        draw_nodes(graph.n_nodes, labeled, settings.pseudo_labels, seed),
+        variant.pseudo_label_from,
+        variant.pseudo_label_weight,
+        variant.pseudo_label_sharpness,
+    )
+
+
+def graph_to_score(estimator: Any, graph: Graph | None) -> Graph:
+    """Return the graph to look nodes up in, one that the model can read."""
+    graph = estimator.graph if graph is None else graph
+    if graph is None:
+        raise InputError(
+            "AGC-I633",
+            "the model needs a graph to look nodes up in",
+            got=None,
+            fix="load it with load(path, graph=graph), or call predict(ids, graph=graph)",
+        )
+    if graph.n_features != estimator.n_features_in_:
+        raise InputError(
+            "AGC-I634",
+            f"the model was fitted on {estimator.n_features_in_} features per node",
+            got=f"a graph with {graph.n_features}",
+            fix="pass a graph whose feature columns are those of the fit, in the same order",
+        )
+    return graph
+
+
+def resolved_norm(feature_norm: str, graph: Graph) -> str:
+    """Return what the rows of features are to be divided by, "graph" made explicit."""
+    return (graph.feature_norm or "none") if feature_norm == "graph" else feature_norm
+
+
+def normalized_features(graph: Graph, feature_norm: str) -> Features:
+    """Return the graph's features with rows divided as the model wants them."""
+    if feature_norm == (graph.feature_norm or "none"):
+        return graph.features
+    if feature_norm == "l1":
+        return normalize_rows_l1(graph.features)
+    raise InputError(
+        "AGC-I640",
+        "feature_norm='none' wants features as they were measured",
+        got=f"a graph whose rows were divided by their {shown(graph.feature_norm)} norm",
+        fix="use feature_norm='l1', or load the graph without cleaning",
+    )
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the number that all randomness of a fit comes from.
+
+    An integer is itself; ``None`` is fresh from the operating system; a generator gives a draw.
+    """
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise _bad_random_state(random_state)
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError:
+        raise _bad_random_state(random_state) from None
+
+
+def _bad_random_state(random_state: Any) -> InputError:
+    return InputError(
+        "AGC-I635",
+        "random_state must be a non-negative integer, a NumPy generator or None",
+        got=random_state,
+        fix="random_state=0 makes a fit repeatable",
+    )
+
+
+def _with_constant(features: Any) -> Features:
+    """Return the matrix with a column of ones behind it.
+
+    The learners have no biases, which suits normalized features of a graph; samples of a plain
+    table may lie anywhere.
+    """
+    ones = np.ones((features.shape[0], 1))
+    if sparse.issparse(features):
+        return sparse.csr_array(sparse.hstack([features, ones], format="csr"))
+    return np.hstack([features, ones])
+
+
+def torch_dtype(dtype: np.dtype[Any]) -> torch.dtype:
+    """Return float64 for float64 features and float32 for any other."""
+    return torch.float64 if dtype == np.float64 else torch.float32
+
+
+def checked_device(device: str) -> str:
+    """Return the device if torch can use it here."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise InputError(
+            "AGC-I642",
+            f"device cannot be used here: {str(error).splitlines()[0]}",
+            got=device,
+            fix="use device='cpu'",
+        ) from None
+    return str(device)

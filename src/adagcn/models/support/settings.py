@@ -1,0 +1,162 @@
+"""What the settings of all models have in common: types, checks, and the words for them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+from adagcn.errors import InputError
+from adagcn.training.stopping import StopPenalty, StopRule
+
+Count = Annotated[int, Field(ge=1)]
+NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0.0, lt=1.0)]
+Teleport = Annotated[float, Field(gt=0.0, lt=1.0)]
+
+# The one list of constructor parameters that are not settings of a preset, with their defaults.
+NOT_SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {
+        "graph": None,
+        "preset": None,
+        "learner": None,
+        "class_weight": None,
+        "warm_start": False,
+        "random_state": None,
+        "device": "cpu",
+    }
+)
+
+
+class SystemSettings(BaseModel):
+    """Settings that every system has; all of them are single numbers, words or truth values.
+
+    The text beside a type is what the constructor's documentation says of the setting.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    validation_fraction: Annotated[
+        Share, "share of the labeled nodes set aside for stopping where ``fit`` gets no ``X_val``"
+    ] = 0.0
+    feature_norm: Annotated[
+        Literal["l1", "none", "graph"],
+        'divide rows of features by their L1 norm; "graph": as the graph\'s features are',
+    ] = "graph"
+
+
+class NetworkSettings(SystemSettings):
+    """Settings of every system that is trained epoch by epoch; the defaults are PPNP's."""
+
+    learning_rate: Annotated[Positive, "learning rate of Adam"] = 0.01
+    weight_decay: Annotated[NonNegative, "coupled decay of all parameters"] = 0.0
+    max_epochs: Annotated[Count, "the most epochs of a fit"] = 10_000
+    patience: Annotated[
+        Count,
+        "epochs that may bring no improvement on the stopping nodes; of ``stop_on='window'`` how "
+        "many losses the newest is compared with",
+    ] = 100
+    stop_on: Annotated[
+        StopRule, "the stopping rule; see :func:`adagcn.training.stopping.make_stopper`"
+    ] = "ranked"
+    stop_penalty: Annotated[StopPenalty, "the part of the L2 term in the stopping loss"] = "full"
+
+
+Kind = TypeVar("Kind", bound=BaseModel)
+
+
+def checked(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
+    """Return settings of a kind, or raise an :class:`InputError` that names the first wrong one."""
+    plain = without_numpy(values)
+    try:
+        return kind(**plain)
+    except ValidationError as error:
+        raise wrong_setting(error, kind, plain) from None
+
+
+def without_numpy(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values with NumPy's numbers as Python's, as a grid search may give them."""
+    return {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+
+
+def wrong_setting(
+    error: ValidationError, kind: type[BaseModel], values: Mapping[str, Any], prefix: str = ""
+) -> InputError:
+    """Return our own error for the first setting that pydantic refuses."""
+    first = error.errors()[0]
+    name = str(first["loc"][0])
+    unknown = first["type"] == "extra_forbidden"
+    return InputError(
+        "AGC-I601",
+        f"{prefix}{name}: {_expected(name, error)}",
+        got=values.get(name),
+        fix=_closest(name, kind) if unknown else None,
+    )
+
+
+def check_preset(preset: Any, known: Mapping[str, Any] | tuple[str, ...]) -> None:
+    """Refuse a preset that a model does not have."""
+    names = list(known)
+    if preset in names:
+        return
+    near = difflib.get_close_matches(str(preset), names, n=1)
+    raise InputError(
+        "AGC-I602",
+        f"preset must be one of {', '.join(names)}",
+        got=preset,
+        fix=f"did you mean {near[0]!r}?" if near else f"{names[0]!r} is the default",
+    )
+
+
+def _expected(name: str, error: ValidationError) -> str:
+    """Return all that is allowed for a setting, in words."""
+    messages = [e["msg"] for e in error.errors() if e["loc"][0] == name]
+    wanted = dict.fromkeys(m.removeprefix("Input should be ") for m in messages)
+    return "should be " + ", or ".join(wanted)
+
+
+def _closest(name: str, kind: type[BaseModel]) -> str:
+    near = difflib.get_close_matches(name, kind.model_fields, n=3, cutoff=0.4)
+    return f"did you mean {' or '.join(near)}?" if near else f"see {kind.__name__} for the names"
+
+
+# The words
+
+
+class Params(dict[str, Any]):
+    """The values in force, by name; printed one on a line."""
+
+    def __str__(self) -> str:
+        """Return a line for each value."""
+        width = max(map(len, self), default=0)
+        return "\n".join(f"{name.ljust(width)}  {value}" for name, value in self.items())
+
+
+def meaning(field: FieldInfo) -> str:
+    """Return what the documentation says of a setting."""
+    return next((each for each in field.metadata if isinstance(each, str)), "")
+
+
+def kind_of(field: FieldInfo) -> str:
+    """Return the type of a setting as documentation writes it."""
+    return " or ".join(dict.fromkeys(_kinds(field.annotation)))
+
+
+def _kinds(annotation: Any) -> Iterator[str]:
+    origin = get_origin(annotation)
+    if origin is Literal:
+        values = [f'"{value}"' for value in get_args(annotation)]
+        yield values[0] if len(values) == 1 else "{" + ", ".join(values) + "}"
+    elif origin is Annotated:
+        yield from _kinds(get_args(annotation)[0])
+    elif get_args(annotation):
+        for part in get_args(annotation):
+            yield from _kinds(part)
+    else:
+        yield "None" if annotation is type(None) else annotation.__name__

@@ -1,0 +1,138 @@
+"""What a fit tells while it runs: an event after every epoch and every layer, and one at the end.
+
+``fit(..., callbacks=[…])`` takes objects with any of the methods of :class:`Callback`. A method
+that returns ``True`` ends the fit cleanly: the layer in training is finished with the best
+parameters so far, and the model of the layers up to it is ready to use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from adagcn.errors import InputError
+
+Reason = Literal["finished", "callback", "perfect layer", "error"]
+
+
+@dataclass(frozen=True)
+class EpochEvent:
+    """One epoch of one network has been trained.
+
+    Parameters
+    ----------
+    layer, member : int
+        Which layer, and which of the networks that are averaged on it; both count from 0.
+    epoch, max_epochs : int
+        How far the training is; it may stop early.
+    loss : float
+        Training loss before the step.
+    stop_accuracy, stop_loss : float or None
+        On the stopping nodes after the step; None where there are none.
+    """
+
+    layer: int
+    member: int
+    epoch: int
+    max_epochs: int
+    loss: float
+    stop_accuracy: float | None
+    stop_loss: float | None
+
+
+@dataclass(frozen=True)
+class LayerEvent:
+    """One layer of the model is complete; a model that is not boosted has one.
+
+    Parameters
+    ----------
+    layer : int
+        Which one, from 0; on hop ``layer`` of the graph.
+    n_layers : int or None
+        How many there will be at the most; None where the fit finds that out by itself.
+    epochs : int or None
+        Epochs trained; None for a learner without any.
+    weighted_error : float or None
+        Training error under the weights of the labeled nodes; None for a model that is not boosted.
+    stop_accuracy : float or None
+        Of this layer alone, on the stopping nodes.
+    """
+
+    layer: int
+    n_layers: int | None
+    epochs: int | None
+    weighted_error: float | None
+    stop_accuracy: float | None
+
+
+@dataclass(frozen=True)
+class StopEvent:
+    """The fit has ended: why, and with how many layers."""
+
+    reason: Reason
+    n_layers: int
+
+
+class Callback:
+    """What a fit calls; a subclass, or any object, has those methods that it needs."""
+
+    def on_epoch(self, event: EpochEvent) -> bool | None:
+        """Take note of an epoch; return True to end the fit with this layer."""
+
+    def on_layer(self, event: LayerEvent) -> bool | None:
+        """Take note of a layer; return True to end the fit with it."""
+
+    def on_stop(self, event: StopEvent) -> None:
+        """Take note of the end, whatever the reason."""
+
+
+_METHODS = ("on_epoch", "on_layer", "on_stop")
+
+
+class Events:
+    """Hands events to the callbacks of one fit, and remembers whether one asked to stop.
+
+    Parameters
+    ----------
+    callbacks : iterable
+        Objects with at least one method of :class:`Callback`.
+    """
+
+    def __init__(self, callbacks: Iterable[Any] = ()) -> None:
+        found = list(callbacks)
+        for each in found:
+            if isinstance(each, type) or not any(hasattr(each, name) for name in _METHODS):
+                raise InputError(
+                    "AGC-I510",
+                    f"a callback needs at least one of the methods {', '.join(_METHODS)}",
+                    got=each,
+                    fix="derive it from adagcn.Callback, and pass an object rather than a class",
+                )
+        self._calls = {
+            name: [getattr(each, name) for each in found if hasattr(each, name)]
+            for name in _METHODS
+        }
+        self.stopped = False
+
+    @property
+    def hears_epochs(self) -> bool:
+        """Whether anybody listens to epochs; if not, none need be described."""
+        return bool(self._calls["on_epoch"])
+
+    def epoch(self, event: EpochEvent) -> None:
+        """Tell of an epoch."""
+        self._tell("on_epoch", event)
+
+    def layer(self, event: LayerEvent) -> None:
+        """Tell of a layer."""
+        self._tell("on_layer", event)
+
+    def stop(self, event: StopEvent) -> None:
+        """Tell of the end."""
+        self._tell("on_stop", event)
+
+    def _tell(self, method: str, event: Any) -> None:
+        for call in self._calls[method]:
+            if call(event) is True:
+                self.stopped = True
