@@ -9,18 +9,40 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adagcn.data import load_dataset
+    from adagcn.errors import AdaGCNError, AdaGCNWarning, InputError
     from adagcn.graph import Graph
     from adagcn.models.adagcn import AdaGCNClassifier
     from adagcn.models.adasgc import AdaSGCClassifier
+    from adagcn.models.support.boosted_settings import Variant
+    from adagcn.models.support.registry import load_model
+    from adagcn.training.events import Callback
 
 __version__ = "0.1.0"
-__all__ = ["AdaGCNClassifier", "AdaSGCClassifier", "Graph", "__version__", "load_dataset"]
+__all__ = [
+    "AdaGCNClassifier",
+    "AdaGCNError",
+    "AdaGCNWarning",
+    "AdaSGCClassifier",
+    "Callback",
+    "Graph",
+    "InputError",
+    "Variant",
+    "__version__",
+    "load_dataset",
+    "load_model",
+]
 
 _HOME = {
     "AdaGCNClassifier": "adagcn.models.adagcn",
+    "AdaGCNError": "adagcn.errors",
+    "AdaGCNWarning": "adagcn.errors",
     "AdaSGCClassifier": "adagcn.models.adasgc",
+    "Callback": "adagcn.training.events",
     "Graph": "adagcn.graph",
+    "InputError": "adagcn.errors",
+    "Variant": "adagcn.models.support.boosted_settings",
     "load_dataset": "adagcn.data",
+    "load_model": "adagcn.models.support.registry",
 }
 
 

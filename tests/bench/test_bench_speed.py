@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from bench_fixtures import no_tick, tiny_task
 
-from adagcn.bench import epochs, peers
+from adagcn.bench import epochs, our_models, peers
 from adagcn.bench.depth import depth_rows
 from adagcn.bench.measures import Section
 from adagcn.bench.our_models import adagcn_task, baseline
@@ -16,7 +16,7 @@ from adagcn.bench.speed_plan import SpeedPlan
 from adagcn.bench.wide import bare_products, n_operations
 from adagcn.errors import InputError
 from adagcn.models.support.registry import MODELS
-from adagcn.training import hop_fitter
+from adagcn.training import loop
 
 TINY = SpeedPlan(repetitions=2, sample_seconds=0.0, fits=1, depths=(1, 2), wide_units=32, peers=())
 
@@ -29,7 +29,7 @@ def task():
 def test_an_epoch_of_everything_that_there_is(task):
     (section,) = measure_speed([task], TINY, parts=["epoch"], tick=no_tick)
     names = [name for key, (name, _) in epochs.SYSTEMS.items() if key in MODELS]
-    ours = ["AdaGCN", "AdaGCN, adopted nodes too", "AdaGCN, all columns"]
+    ours = ["AdaGCN", "AdaGCN, pseudo-labels too", "AdaGCN, all columns"]
     published = ["AdaGCN, every node each epoch", "GCN, Â anew each epoch"]
     assert [row.name for row in section.rows] == [*ours, *names, *published]
     assert section.row("AdaGCN").ratio.median == 1.0
@@ -48,10 +48,8 @@ def test_a_system_that_is_not_there_is_left_out(task, monkeypatch):
 def test_a_baseline_trains_by_its_own_loop_for_exactly_so_many_epochs(task, monkeypatch, key):
     if key not in MODELS:
         pytest.skip(f"no {key}")
-    from adagcn.models.support import network_training as training
-
     records, views = [], []
-    train = training.train
+    train = our_models.train_network
 
     def watched(network, *rest):
         views.append(network.training_view(rest[0].inputs, rest[0].nodes.train_nodes))
@@ -59,7 +57,7 @@ def test_a_baseline_trains_by_its_own_loop_for_exactly_so_many_epochs(task, monk
         records.append(record.epochs)
         return record
 
-    monkeypatch.setattr(training, "train", watched)
+    monkeypatch.setattr(our_models, "train_network", watched)
     contestant = baseline(task, key, name=key)
     contestant.train(3)
     contestant.train(150)  # past any patience
@@ -80,22 +78,22 @@ def test_a_baseline_starts_afresh_every_time(task):
 @pytest.mark.parametrize("stopping", [True, False])
 def test_adagcn_trains_one_layer_for_exactly_so_many_epochs(task, monkeypatch, stopping):
     seen = []
-    train = hop_fitter.train
+    train = loop.train
 
     def watched(*words, **more):
         record = train(*words, **more)
-        seen.append((record.epochs, more["stop_rows"] is not None))
+        seen.append((record.epochs, more["stopper"] is not None))
         return record
 
-    monkeypatch.setattr(hop_fitter, "train", watched)
+    monkeypatch.setattr(loop, "train", watched)
     ada = adagcn_task(task, hidden_units=4)
-    (rows,) = ada.hop_rows([2])
+    (rows,) = ada.hop_tasks([2])
     ada.contestant(rows, "AdaGCN", stopping=stopping).train(140)
     assert seen == [(140, stopping)]
 
 
 def test_the_bare_products_are_those_of_an_epoch(task):
-    (rows,) = adagcn_task(task, hidden_units=4).hop_rows([1])
+    (rows,) = adagcn_task(task, hidden_units=4).hop_tasks([1])
     bare_products(rows, 8)(2)
     n_train, n_stop = len(task.split.train_nodes), len(task.split.stop_nodes)
     assert n_operations(rows, 8) == 2 * (2 * n_train + n_stop) * 16 * 8
@@ -170,7 +168,7 @@ def test_an_unknown_peer_is_refused_with_the_nearest_name():
 def test_a_peer_trains(task, key):
     peer = PEERS[key]
     pytest.importorskip(peer.module)
-    (rows,) = adagcn_task(task, hidden_units=16).hop_rows([1])
+    (rows,) = adagcn_task(task, hidden_units=16).hop_tasks([1])
     contestant = peer.contestant(task, rows, 16)
     assert contestant.group == "peer"
     contestant.train(1)

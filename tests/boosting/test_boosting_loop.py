@@ -9,18 +9,19 @@ import numpy as np
 import oracle
 import pytest
 import torch
-from adagcn.boosting.combination import Combination
-from adagcn.boosting.depth import DEEPEST, best_prefix
-from adagcn.boosting.layer_weighing import BoostingRule
-from adagcn.training.hop_fitter import NetworkFitter
 from scipy import sparse
 from scipy.special import log_softmax
 
-from adagcn.boosting.hop_boosting import BoostedLayer, LabeledNodes, boost_hops
+from adagcn.boosting.fit_state import BoostedLayer, FitState, LabeledNodes
+from adagcn.boosting.hop_boosting import DEEPEST, HopBoosting, best_prefix
+from adagcn.boosting.samme import BoostingRule, Combination
 from adagcn.errors import LayerWarning, NumericalError
 from adagcn.learners.perceptron import TwoLayerPerceptron
 from adagcn.propagation import hop_stream, make_propagator
-from adagcn.training.loop import TrainingSettings
+from adagcn.propagation.hops import MemoryHop
+from adagcn.training.events import Events
+from adagcn.training.loop import HopFitter, TrainingSettings
+from adagcn.training.random_streams import torch_stream
 
 N_NODES, N_FEATURES, N_CLASSES, HIDDEN = 40, 15, 4, 10
 
@@ -54,9 +55,20 @@ def make_network(generator, n_features):
     )
 
 
-def fitter(labels, **options) -> NetworkFitter:
-    settings = TrainingSettings(weight_decay=1e-3, max_epochs=20)
-    return NetworkFitter(make_network, labels, None, settings, seed=3, **options)
+def fitter(**changes) -> HopFitter:
+    settings = TrainingSettings(**{"weight_decay": 1e-3, "max_epochs": 20, **changes})
+    return HopFitter(make_network, settings, seed=3, events=Events())
+
+
+def as_hops(matrices):
+    return (MemoryHop(features, None) for features in matrices)
+
+
+def layers_of(boosting, hops, n_layers=None, begun=()):
+    """Return the layers that the loop adds, as many as asked for or as there are hops."""
+    state = FitState(None, tuple(begun))
+    *_, last = (state, *islice(boosting.states(state, hops), n_layers))
+    return list(last.layers[len(begun) :])
 
 
 def boost(small: Small, order=slice(None), *, form=np.asarray, n_layers=3, **rule):
@@ -64,14 +76,13 @@ def boost(small: Small, order=slice(None), *, form=np.asarray, n_layers=3, **rul
     nodes = LabeledNodes(train, small.labels[train], np.ones(len(train)))
     propagator = make_propagator(sparse.csr_array(small.adjacency), dtype=np.float64)
     hops = hop_stream(propagator, form(small.features))
-    layers = boost_hops(hops, fitter(nodes.labels), nodes, BoostingRule(**rule))
-    return list(islice(layers, n_layers))
+    return layers_of(HopBoosting(fitter(), nodes, BoostingRule(**rule)), hops, n_layers)
 
 
 def scores(small: Small, layers: list[BoostedLayer]) -> np.ndarray:
     propagator = make_propagator(sparse.csr_array(small.adjacency), dtype=np.float64)
     pairs = [
-        (layer.coefficient, layer.learner.log_proba(hop[:]))
+        (layer.coefficient, layer.learner.log_proba(hop.rows(slice(None))))
         for layer, hop in zip(layers, hop_stream(propagator, small.features), strict=False)
     ]
     *_, last = Combination().staged(pairs)
@@ -82,7 +93,7 @@ def scores(small: Small, layers: list[BoostedLayer]) -> np.ndarray:
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_three_layers_of_twenty_epochs_equal_the_oracle(small, update, form):
     layers = boost(small, form=form, update=update)
-    start = make_network(fitter(None)._generator("start", 0), N_FEATURES)
+    start = make_network(torch_stream(3, "start", 0), N_FEATURES)
     expected_scores, expected_weights = oracle.adagcn(
         small.adjacency,
         small.features,
@@ -117,11 +128,10 @@ def test_i5_fails_when_weights_meet_other_nodes(small):
     for name, order in (("plain", slice(None)), ("permuted", np.arange(20)[::-1])):
         train = small.train[order]
         nodes = LabeledNodes(train, small.labels[train], np.ones(20))
-        settings = TrainingSettings(max_epochs=20, align_weights=False)
-        fit = NetworkFitter(make_network, nodes.labels, None, settings, seed=3)
+        fit = fitter(weight_decay=0.0, align_weights=False)
         propagator = make_propagator(sparse.csr_array(small.adjacency), dtype=np.float64)
         hops = hop_stream(propagator, small.features)
-        layers[name] = list(islice(boost_hops(hops, fit, nodes, BoostingRule()), 3))
+        layers[name] = layers_of(HopBoosting(fit, nodes, BoostingRule()), hops, 3)
     difference = scores(small, layers["plain"]) - scores(small, layers["permuted"])
     assert np.abs(difference).max() > 1e-3
 
@@ -147,7 +157,8 @@ def test_i7_rows_of_labeled_nodes_are_all_that_training_looks_at(small):
 
     def parameters(features):
         nodes = LabeledNodes(small.train, small.labels[small.train], np.ones(20))
-        layers = boost_hops([features] * 3, fitter(nodes.labels), nodes, BoostingRule())
+        hops = as_hops([features] * 3)
+        layers = layers_of(HopBoosting(fitter(), nodes, BoostingRule()), hops)
         return [p.detach().numpy() for layer in layers for p in layer.learner.learner.parameters()]
 
     for a, b in zip(parameters(small.features), parameters(poisoned), strict=True):
@@ -167,14 +178,14 @@ def test_layers_come_one_by_one_and_no_hop_is_made_too_early(small):
     def hops():
         for hop in range(10):
             made.append(hop)
-            yield small.features
+            yield MemoryHop(small.features, None)
 
     nodes = LabeledNodes(small.train, small.labels[small.train], np.ones(20))
-    layers = boost_hops(hops(), fitter(nodes.labels), nodes, BoostingRule())
+    states = HopBoosting(fitter(), nodes, BoostingRule()).states(FitState(None), hops())
     assert made == []
-    next(layers)
+    next(states)
     assert made == [0]
-    next(layers)
+    next(states)
     assert made == [0, 1]
 
 
@@ -182,14 +193,9 @@ def test_going_on_behind_earlier_layers_equals_one_go(small):
     whole, begun = boost(small, n_layers=4), boost(small, n_layers=2)
     nodes = LabeledNodes(small.train, small.labels[small.train], np.ones(20))
     propagator = make_propagator(sparse.csr_array(small.adjacency), dtype=np.float64)
-    more = boost_hops(
-        hop_stream(propagator, small.features),
-        fitter(nodes.labels),
-        nodes,
-        BoostingRule(),
-        earlier=begun,
-    )
-    continued = [*begun, *islice(more, 2)]
+    hops = hop_stream(propagator, small.features)
+    more = layers_of(HopBoosting(fitter(), nodes, BoostingRule()), hops, 2, begun)
+    continued = [*begun, *more]
     np.testing.assert_array_equal(scores(small, continued), scores(small, whole))
 
 
@@ -199,19 +205,16 @@ def test_later_layer_uses_its_own_parameters_even_if_it_never_beats_the_first(sm
     hops = [small.features, np.zeros_like(small.features)]  # hop 1 is worse than hop 0
 
     def hidden(share_stopping):
-        nodes = LabeledNodes(small.train, small.labels[small.train], np.ones(20), stop)
-        settings = TrainingSettings(
-            weight_decay=0.1, max_epochs=20, patience=20, stop_on="loss", stop_penalty="none"
-        )
-        fit = NetworkFitter(
-            make_network,
-            nodes.labels,
-            small.labels[stop],
-            settings,
-            seed=3,
+        labels = small.labels[small.train]
+        nodes = LabeledNodes(small.train, labels, np.ones(20), stop, small.labels[stop])
+        fit = fitter(
+            weight_decay=0.1,
+            patience=20,
+            stop_on="loss",
+            stop_penalty="none",
             share_stopping=share_stopping,
         )
-        layers = list(boost_hops(hops, fit, nodes, BoostingRule()))
+        layers = layers_of(HopBoosting(fit, nodes, BoostingRule()), as_hops(hops))
         return [layer.learner.learner.hidden.detach().numpy() for layer in layers]
 
     fresh, shared = hidden(False), hidden(True)
@@ -232,10 +235,8 @@ class Fixed:
 def boost_fixed(log_probas, labels, rule):
     nodes = LabeledNodes(np.arange(len(labels)), labels, np.ones(len(labels)))
     answers = iter(log_probas)
-    features = np.zeros((len(labels), 1))
-    return list(
-        boost_hops([features] * len(log_probas), lambda *_: Fixed(next(answers)), nodes, rule)
-    )
+    hops = as_hops([np.zeros((len(labels), 1))] * len(log_probas))
+    return layers_of(HopBoosting(lambda _: Fixed(next(answers)), nodes, rule), hops)
 
 
 def answers(predicted, n_classes=3):
@@ -301,11 +302,14 @@ def test_probabilities_of_one_layer_are_its_own_and_do_not_sharpen_with_depth():
         np.testing.assert_allclose(votes.log_proba(), log_proba, atol=1e-12)
 
 
-def layers_with_stop_losses(quality):
-    """Layers whose stopping log-probabilities favor the label by ``quality``."""
+def states_with_stop_losses(quality):
+    """States whose newest layer favors the label of the stopping nodes by ``quality``."""
+    state = FitState(None)
     for hop, q in enumerate(quality):
         log_p = log_softmax(np.array([[q, 0.0], [0.0, q]]), axis=1)
-        yield BoostedLayer(hop, None, 1.0, 1.0, 0.0, np.zeros(2), np.zeros(2), log_p)
+        layer = BoostedLayer(hop, None, 1.0, 1.0, 0.0, np.zeros(2), np.zeros(2), log_p)
+        state = state.with_layer(layer)
+        yield state
 
 
 @pytest.mark.parametrize(
@@ -333,11 +337,25 @@ def test_the_last_layers_vote(share, coefficients, first):
 
 def test_auto_depth_keeps_the_best_prefix_after_three_layers_without_gain():
     labels = np.array([0, 1])
-    asked = layers_with_stop_losses([1.0, 3.0, -1.0, -1.0, -1.0, 50.0])
-    assert [layer.hop for layer in best_prefix(asked, labels, Combination())] == [0, 1]
-    assert next(asked).hop == 5  # the layer behind the third miss was never asked for
+    asked = states_with_stop_losses([1.0, 3.0, -1.0, -1.0, -1.0, 50.0])
+    *_, best = best_prefix(asked, labels, Combination())
+    assert [layer.hop for layer in best.layers] == [0, 1]
+    assert next(asked).layers[-1].hop == 5  # the layer behind the third miss was never asked for
 
 
 def test_auto_depth_ends_even_if_every_layer_helps():
-    endless = layers_with_stop_losses(map(float, count()))
-    assert len(best_prefix(endless, np.array([0, 1]), Combination())) == DEEPEST
+    endless = states_with_stop_losses(map(float, count()))
+    *_, best = best_prefix(endless, np.array([0, 1]), Combination())
+    assert len(best.layers) == DEEPEST
+
+
+def test_a_fit_that_ended_with_a_perfect_layer_does_not_go_on():
+    labels = np.array([0, 1, 2, 0])
+    hops = list(as_hops([np.zeros((4, 1))] * 3))
+    nodes = LabeledNodes(np.arange(4), labels, np.ones(4))
+    boosting = HopBoosting(lambda _: Fixed(answers(labels)), nodes, SAMME)
+    with pytest.warns(LayerWarning, match="layer 0 makes no training error"):
+        begun = layers_of(boosting, hops)
+    assert len(begun) == 1
+    with pytest.warns(LayerWarning, match="layer 0 makes no training error"):
+        assert layers_of(boosting, hops, 2, begun) == []

@@ -15,7 +15,8 @@ from sklearn.svm import LinearSVC
 from adagcn import AdaGCNClassifier, Graph, load_dataset
 from adagcn.data import make_split
 from adagcn.errors import InputError, LayerWarning
-from adagcn.training.hop_fitter import NetworkFitter
+from adagcn.models import Variant
+from adagcn.training.random_streams import torch_stream
 
 QUICK = {"n_layers": 3, "max_epochs": 20, "random_state": 0}
 
@@ -23,12 +24,12 @@ QUICK = {"n_layers": 3, "max_epochs": 20, "random_state": 0}
 def test_the_whole_estimator_equals_the_oracle(task):
     graph = task.graph.astype(np.float64)
     settings = {"hidden_units": 8, "weight_decay": 1e-3, "first_layer_l2": 5e-3, "teleport": 0.0}
-    clf = AdaGCNClassifier(graph, reweight_rate=1.0, voting_share=1.0, **settings, **QUICK)
+    everyone = Variant(voting_share=1.0)
+    clf = AdaGCNClassifier(graph, reweight_rate=1.0, variant=everyone, **settings, **QUICK)
     clf.fit(task.train, task.labels(task.train))
 
-    fitter = NetworkFitter(None, None, None, None, seed=0)
     start = AdaGCNClassifier.make_network(
-        clf.resolved_settings(), graph.n_features, 3, fitter._generator("start", 0), torch.float64
+        clf.resolved_settings(), graph.n_features, 3, torch_stream(0, "start", 0), torch.float64
     )
     features = graph.features
     scores, weights = oracle.adagcn(
@@ -92,9 +93,8 @@ def test_a_learner_without_probabilities_is_refused(task):
 @pytest.mark.parametrize("combine", ["samme_r", "samme", "ema", "last"])
 @pytest.mark.parametrize("vote", ["hard", "logits"])
 def test_every_combination_predicts_better_than_chance(task, combine, vote):
-    clf = AdaGCNClassifier(
-        task.graph, combine=combine, vote=vote, on_perfect="continue", reweight_rate=1.0, **QUICK
-    )
+    variant = Variant(vote=vote, on_perfect="continue")
+    clf = AdaGCNClassifier(task.graph, combine=combine, variant=variant, reweight_rate=1.0, **QUICK)
     clf.fit(task.train, task.labels(task.train))
     assert clf.score(task.rest, task.labels(task.rest)) > 0.6
     proba = clf.predict_proba(task.rest)
@@ -102,7 +102,7 @@ def test_every_combination_predicts_better_than_chance(task, combine, vote):
 
 
 def test_ema_weighs_layers_by_the_fixed_coefficients(task):
-    clf = AdaGCNClassifier(task.graph, combine="ema", ema_teleport=0.2, **QUICK)
+    clf = AdaGCNClassifier(task.graph, combine="ema", variant=Variant(ema_teleport=0.2), **QUICK)
     clf.fit(task.train, task.labels(task.train))
     np.testing.assert_allclose(clf.layer_weights_, [0.2, 0.16, 0.128])
 
@@ -120,9 +120,9 @@ def test_teleport_scaling_and_random_walk_change_the_model_and_are_remembered(ta
     for setting in (
         {},
         {"teleport": 0.5},
-        {"hop_scale": "row_l2"},
-        {"hop_scale": "hop"},
-        {"normalization": "random_walk"},
+        {"variant": Variant(hop_scale="row_l2")},
+        {"variant": Variant(hop_scale="hop")},
+        {"variant": Variant(normalization="random_walk")},
     ):
         clf = AdaGCNClassifier(task.graph, **setting, **QUICK).fit(task.train, y)
         digests.add(clf.model_digest_)

@@ -8,7 +8,7 @@ import pytest
 
 from adagcn import AdaGCNClassifier, AdaSGCClassifier, Graph
 from adagcn.errors import LayerWarning, PresetNotice, WeightCollapseWarning
-from adagcn.models import PRESETS
+from adagcn.models import PRESETS, Variant
 from adagcn.models.support.presets import DEVIATIONS
 
 QUICK = {"n_layers": 3, "max_epochs": 40, "hidden_units": 16, "random_state": 0}
@@ -18,7 +18,7 @@ def resolved(preset: str, graph: Graph | None = None, **given):
     clf = AdaGCNClassifier(graph, preset=preset, **given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PresetNotice)
-        return clf.resolved_settings().model_dump()
+        return clf.resolved_params()
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,9 @@ def test_paper_has_the_row_of_each_data_set(task, name, expected):
     row = tuple(got[k] for k in ("n_layers", "hidden_units", "dropout", "weight_decay"))
     assert row == expected
     assert (got["first_layer_l2"], got["learning_rate"]) == (5e-3, 0.01)
-    assert (got["patience"], got["max_epochs"], got["stop_on"]) == (300, 500, "ranked")
-    assert (got["weight_update"], got["reweight_rate"], got["combine"]) == (
-        "onehot",
-        1.0,
-        "samme_r",
-    )
+    assert (got["patience"], got["max_epochs"], got["variant.stop_on"]) == (300, 500, "ranked")
+    assert (got["variant.weight_update"], got["reweight_rate"]) == ("onehot", 1.0)
+    assert got["combine"] == "samme_r"
     assert got["teleport"] == 0.0
 
 
@@ -56,12 +53,12 @@ def test_released_and_paper_differ_in_exactly_what_the_code_does_otherwise(task)
     paper = resolved("paper", replace(task.graph, name="pubmed"))
     released = resolved("released", replace(task.graph, name="pubmed"))
     assert {k for k in paper if paper[k] != released[k]} == {
-        "weight_update",
-        "align_weights",
-        "relu_logits",
-        "share_stopping",
-        "carry_optimizer",
-        "stop_penalty",
+        "variant.weight_update",
+        "variant.align_weights",
+        "variant.relu_logits",
+        "variant.share_stopping",
+        "variant.carry_optimizer",
+        "variant.stop_penalty",
         "hidden_dropout",
     }
 
@@ -128,7 +125,7 @@ def test_collapsing_weights_are_reported_with_the_layer(task):
         task.graph,
         n_layers=6,
         max_epochs=200,
-        weight_update="hastie",
+        variant=Variant(weight_update="hastie"),
         reweight_rate=4.0,
         random_state=0,
     )
@@ -139,8 +136,9 @@ def test_collapsing_weights_are_reported_with_the_layer(task):
 
 
 def test_the_released_update_is_idle_for_two_classes_and_says_so(task):
+    released = Variant(weight_update="released")
     clf = AdaGCNClassifier(
-        task.graph, n_layers=2, max_epochs=5, weight_update="released", reweight_rate=1.0
+        task.graph, n_layers=2, max_epochs=5, variant=released, reweight_rate=1.0
     )
     with pytest.warns(LayerWarning, match="never moves the node weights of two classes"):
         clf.fit(task.train, task.labels(task.train) == 0)

@@ -21,8 +21,7 @@ from adagcn.propagation import (
     power_iteration_ppr,
 )
 from adagcn.propagation.blocks import BlockedPropagator, ColumnBlocks, column_blocks
-from adagcn.propagation.hops import DENSE_ABOVE
-from adagcn.propagation.scaling import size
+from adagcn.propagation.hops import DENSE_ABOVE, MemoryHop, MemorySource, hop_digest, stream_from
 
 
 @pytest.fixture
@@ -38,7 +37,12 @@ def features():
 
 
 def dense(hop):
-    return hop.toarray() if sparse.issparse(hop) else hop[:]
+    rows = hop.rows(slice(None))
+    return rows.toarray() if sparse.issparse(rows) else rows
+
+
+def is_sparse(hop):
+    return sparse.issparse(hop.rows([0]))
 
 
 def test_hops_are_powers_of_the_propagator(propagator, features):
@@ -54,7 +58,7 @@ def test_sparse_and_dense_input_give_the_same_hops(propagator, features):
 
 
 def test_hops_start_sparse_and_become_dense_for_good(propagator, features):
-    forms = [not sparse.issparse(hop) for hop in islice(hop_stream(propagator, features), 8)]
+    forms = [not is_sparse(hop) for hop in islice(hop_stream(propagator, features), 8)]
     assert forms == sorted(forms)
     assert not forms[0]
     assert forms[-1]
@@ -63,7 +67,7 @@ def test_hops_start_sparse_and_become_dense_for_good(propagator, features):
 def test_a_hop_is_sparse_exactly_while_few_values_are_stored(propagator, features):
     for hop in islice(hop_stream(propagator, features), 8):
         filled = np.count_nonzero(dense(hop)) / features.shape[0] / features.shape[1]
-        assert sparse.issparse(hop) == (filled <= DENSE_ABOVE)
+        assert is_sparse(hop) == (filled <= DENSE_ABOVE)
 
 
 def test_only_the_newest_hop_is_kept(propagator):
@@ -74,23 +78,30 @@ def test_only_the_newest_hop_is_kept(propagator):
 
 
 def test_with_teleport_the_input_is_kept_as_well(propagator):
-    stream = hop_stream(propagator, np.ones((60, 3)), teleport=0.1)
-    alive = [weakref.ref(next(stream)) for _ in range(4)]
-    gc.collect()
-    assert [ref() is not None for ref in alive] == [True, False, False, True]
+    alive = []
+    for teleport in (0.0, 0.1):
+        features = np.ones((60, 3))
+        stream = hop_stream(propagator, features, teleport=teleport)
+        alive.append(weakref.ref(features))
+        del features
+        for _ in range(4):
+            next(stream)
+        gc.collect()
+        assert (alive[-1]() is not None) == (teleport > 0.0)
 
 
 def test_without_a_graph_every_hop_is_the_input():
     features = np.arange(6.0).reshape(3, 2)
-    assert all(hop is features for hop in islice(hop_stream(None, features), 4))
+    for hop in islice(hop_stream(None, features), 4):
+        assert np.shares_memory(hop.rows(slice(None)), features)
 
 
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
 def test_next_hop_is_not_computed_before_it_is_asked_for(propagator, form, monkeypatch):
     products = []
-    step = BlockedPropagator.step
+    step = BlockedPropagator._stepped
     monkeypatch.setattr(
-        BlockedPropagator, "step", lambda self, hop: products.append("dense") or step(self, hop)
+        BlockedPropagator, "_stepped", lambda self, hop: products.append("dense") or step(self, hop)
     )
 
     class Counting(sparse.csr_array):
@@ -122,15 +133,19 @@ def test_blocks_give_the_bits_of_the_plain_product(teleport, dtype, form, direct
     expected = features
     for hop in islice(hop_stream(propagator, form(features), teleport=teleport), 6):
         np.testing.assert_array_equal(dense(hop), expected)
-        np.testing.assert_array_equal(hop[[7, 3, 7]], expected[[7, 3, 7]])
+        some = hop.rows([7, 3, 7])
+        some = some.toarray() if sparse.issparse(some) else some
+        np.testing.assert_array_equal(some, expected[[7, 3, 7]])
+        whole = MemoryHop(expected, None)
         assert hop.shape == (70, 11)
-        assert size(hop) == pytest.approx(size(expected))
-        assert hop[:].dtype == dtype
+        assert hop.size() == pytest.approx(whole.size())
+        assert hop_digest(hop) == hop_digest(whole)
+        assert some.dtype == dtype
         expected = propagator @ expected
         if teleport:
             expected = (1 - teleport) * expected + teleport * features
     assert isinstance(hop, ColumnBlocks)
-    assert len(hop.blocks) == 4
+    assert len(hop._columns) == 4
 
 
 def test_what_the_memory_held_before_does_not_matter(propagator, monkeypatch):
@@ -143,8 +158,8 @@ def test_what_the_memory_held_before_does_not_matter(propagator, monkeypatch):
     monkeypatch.setattr(torch, "addmm", scaling)
     blocked = BlockedPropagator(propagator, features, teleport=0.0)
     monkeypatch.setattr(np, "empty", lambda shape, **more: np.full(shape, np.nan, **more))
-    hop = blocked.step(blocked.step(features))
-    np.testing.assert_allclose(hop[:], propagator @ (propagator @ features))
+    hop = blocked.step(features).next()
+    np.testing.assert_allclose(dense(hop), propagator @ (propagator @ features))
 
 
 def test_threads_do_not_change_a_bit_of_a_hop(propagator):
@@ -153,7 +168,8 @@ def test_threads_do_not_change_a_bit_of_a_hop(propagator):
     before = torch.get_num_threads()
     for n_threads in (1, 2):
         torch.set_num_threads(n_threads)
-        found.append(next(islice(hop_stream(propagator, features, teleport=0.1), 3, None))[:])
+        stream = hop_stream(propagator, features, teleport=0.1)
+        found.append(dense(next(islice(stream, 3, None))))
     torch.set_num_threads(before)
     np.testing.assert_array_equal(*found)
 
@@ -162,7 +178,40 @@ def test_a_hop_that_was_passed_by_says_so(propagator):
     stream = hop_stream(propagator, np.ones((60, 3)))
     _, hop, _ = (next(stream) for _ in range(3))
     with pytest.raises(InputError, match="only until the next one is asked for"):
-        hop[:]
+        hop.rows([0])
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_a_hop_leads_to_the_next_one_once(propagator, form):
+    hop = next(hop_stream(propagator, form(np.eye(60))))
+    hop.next()
+    with pytest.raises(InputError, match="only until the next one is asked for"):
+        hop.next()
+
+
+def test_all_rows_come_in_blocks_in_the_order_of_the_nodes(propagator, features, monkeypatch):
+    monkeypatch.setattr(blocks, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("adagcn.propagation.hops.ROWS_AT_ONCE", 7)
+    for hop in islice(hop_stream(propagator, features), 6):
+        parts = [part.toarray() if sparse.issparse(part) else part for part in hop.blocks()]
+        assert [len(part) for part in parts] == [7] * 8 + [4]
+        np.testing.assert_array_equal(np.concatenate(parts), dense(hop))
+
+
+def test_a_source_makes_the_propagator_only_when_a_second_hop_is_asked_for(monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        "adagcn.propagation.hops.make_propagator",
+        lambda *a, **kw: made.append(1) or make_propagator(*a, **kw),
+    )
+    links = sparse.csr_array(np.ones((5, 5)) - np.eye(5))
+    source = MemorySource(np.eye(5), links)
+    stream = stream_from(source.first())
+    next(stream)
+    assert made == []
+    for _ in range(3):
+        next(stream)
+    assert made == [1]
 
 
 def test_the_input_is_not_modified(propagator):
@@ -198,7 +247,7 @@ def test_proposition_1_expands_appnp_by_hops(propagator, teleport):
 def test_proposition_1_needs_the_last_coefficient(propagator):
     signal = np.random.default_rng(2).normal(size=(60, 4))
     without = 0.1 * 0.9 ** np.arange(8)  # γ(1 − γ)^l to the end: the last hop weighs too little
-    total = sum(c * h[:] for c, h in zip(without, hop_stream(propagator, signal), strict=False))
+    total = sum(c * dense(h) for c, h in zip(without, hop_stream(propagator, signal), strict=False))
     got = power_iteration_ppr(propagator, signal, teleport=0.1, n_steps=7)
     assert np.abs(got - total).max() > 0.01
 

@@ -8,14 +8,9 @@ from scipy import sparse
 
 from adagcn.errors import NumericalError
 from adagcn.learners.perceptron import TwoLayerPerceptron
-from adagcn.training.loop import (
-    LabeledRows,
-    TrainingSettings,
-    evaluate,
-    in_blocks,
-    make_optimizer,
-    train,
-)
+from adagcn.training.events import Events
+from adagcn.training.loop import HopFitter, HopTask, TrainingSettings, in_blocks, make_optimizer
+from adagcn.training.loop import _TrainingRows as TrainingRows
 
 N_FEATURES, N_CLASSES, HIDDEN = 12, 3, 8
 
@@ -44,16 +39,18 @@ def problem():
     return rows, labels, weight / weight.sum()
 
 
-def fit(learner, rows, labels, weight, settings, *, adopted=None, **options):
-    return train(
-        learner,
-        LabeledRows(in_blocks(learner, rows), torch.from_numpy(labels), adopted),
-        torch.from_numpy(weight),
-        settings,
-        optimizer=make_optimizer(learner, settings),
-        generator=generator(1),
-        **options,
-    )
+def fit(learner, rows, labels, weight, settings, *, pseudo_labels=None):
+    """Train a learner in place, as one hop of a fit does."""
+    task = HopTask(0, rows, labels, weight, pseudo_labels=pseudo_labels)
+    fitted = HopFitter(lambda *_: learner, settings, seed=1, events=Events())(task)
+    assert fitted.learner is learner
+    return fitted.record
+
+
+def evaluate(learner, rows, labels, penalty):
+    weight = np.full(len(labels), 1.0 / len(labels))
+    task = HopTask(0, rows, labels, weight, stop_rows=rows, stop_labels=labels)
+    return TrainingRows(learner, task, "cpu").evaluate(learner, penalty)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
@@ -135,26 +132,23 @@ def test_rows_some_at_a_time_are_trained_on_as_all_at_once(problem, form, monkey
         fit(learner, form(rows), labels, weight, TrainingSettings(max_epochs=10))
         blocks = in_blocks(learner, form(rows))
         assert len(blocks) == {20: 1, 7: 3}[at_once]
-        losses.append(evaluate(learner, LabeledRows(blocks, torch.from_numpy(labels)), "none"))
+        losses.append(evaluate(learner, form(rows), labels, "none"))
     torch.testing.assert_close(learners[0].hidden, learners[1].hidden, rtol=0, atol=1e-13)
     assert losses[0] == pytest.approx(losses[1], abs=1e-13)
 
 
 @pytest.mark.parametrize("at_once", [4, 7, 13, 17])
-def test_adopted_rows_in_any_blocks_are_rows_with_targets_of_their_own(
+def test_pseudo_labels_in_any_blocks_are_rows_with_targets_of_their_own(
     problem, at_once, monkeypatch
 ):
-    """Adopted rows whose targets are one-hot and weighted are labeled rows."""
+    """Unlabeled rows whose targets are one-hot and weighted are labeled rows."""
     rows, labels, weight = problem
-    adopted = (
-        torch.eye(N_CLASSES, dtype=torch.float64)[labels[13:]]
-        * torch.from_numpy(weight[13:])[:, None]
-    )
+    targets = np.eye(N_CLASSES)[labels[13:]] * weight[13:, None]
     settings = TrainingSettings(max_epochs=10)
     learners = [make_learner(), make_learner()]
     fit(learners[0], rows, labels, weight, settings)
     monkeypatch.setattr("adagcn.training.loop.ROWS_AT_ONCE", at_once)
-    fit(learners[1], rows, labels[:13], weight[:13], settings, adopted=adopted)
+    fit(learners[1], rows, labels[:13], weight[:13], settings, pseudo_labels=targets)
     torch.testing.assert_close(learners[0].hidden, learners[1].hidden, rtol=0, atol=1e-13)
 
 
@@ -167,11 +161,10 @@ def test_without_stopping_rows_every_epoch_runs(problem):
 def test_stop_penalty_is_whole_divided_or_left_out(problem):
     rows, labels, _ = problem
     learner = make_learner(first_layer_l2=0.7)
-    stop = LabeledRows(in_blocks(learner, rows), torch.from_numpy(labels))
     penalty = learner.penalty().item()
-    none = evaluate(learner, stop, "none")[1]
-    assert evaluate(learner, stop, "full")[1] == pytest.approx(none + penalty)
-    assert evaluate(learner, stop, "diluted")[1] == pytest.approx(none + penalty / 20)
+    none = evaluate(learner, rows, labels, "none")[1]
+    assert evaluate(learner, rows, labels, "full")[1] == pytest.approx(none + penalty)
+    assert evaluate(learner, rows, labels, "diluted")[1] == pytest.approx(none + penalty / 20)
 
 
 def test_divergence_is_an_error_that_names_the_learning_rate(problem):

@@ -120,10 +120,18 @@ class FitState:
         None in a model from a file that does not hold it: such a model cannot be continued.
     layers : tuple of BoostedLayer
         From hop 0 on.
+    known_digest : str or None
+        What a file says of the labeled nodes where it does not hold the basis.
     """
 
     basis: FitBasis | None
     layers: tuple[BoostedLayer, ...] = ()
+    known_digest: str | None = None
+
+    @property
+    def nodes_digest(self) -> str | None:
+        """SHA-256 of which nodes the fit had and of their classes."""
+        return self.known_digest if self.basis is None else nodes_digest(self.basis.nodes)
 
     def with_layer(self, layer: BoostedLayer) -> FitState:
         """Return the state with one more layer."""

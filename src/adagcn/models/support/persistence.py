@@ -12,14 +12,19 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from sklearn.utils.validation import check_is_fitted
 
-from adagcn.boosting.fit_state import BoostedLayer, FitBasis, FitState, LabeledNodes, nodes_digest
+from adagcn.boosting.fit_state import BoostedLayer, FitBasis, FitState, LabeledNodes
 from adagcn.errors import FormatError, InputError, OtherGraphWarning
 from adagcn.formats.atomic import write_bytes
 from adagcn.graph import Graph
-from adagcn.models.support.boosted_settings import Variant, nested
+from adagcn.models.support.boosted_settings import (
+    BoostedSettings,
+    Variant,
+    nested,
+    settings_from,
+)
 from adagcn.models.support.model_file import (
     ClassValues,
     LayerEntry,
@@ -33,7 +38,7 @@ from adagcn.models.support.model_file import (
     to_bytes,
 )
 from adagcn.models.support.renamed import renamed
-from adagcn.models.support.settings import Params
+from adagcn.models.support.settings import Params, checked
 from adagcn.training.adam import Moments
 from adagcn.training.loop import FittedHop, TrainingRecord
 from adagcn.training.stopping import Stopper
@@ -150,12 +155,14 @@ def _is_boosted(kind: type[Any]) -> bool:
 def _checked_settings(kind: type[BaseModel], params: Mapping[str, Any]) -> Any:
     """Return the settings that the file names if the model has them."""
     try:
-        return kind(**nested(params))
-    except (ValidationError, InputError) as error:
+        if issubclass(kind, BoostedSettings):
+            return settings_from(params, kind)
+        return checked(kind, params)
+    except InputError as error:
         raise FormatError(
             "AGC-F714",
             "the model file has settings that the model does not take",
-            got=str(error).splitlines()[0],
+            got=error.problem,
             fix="save the model again",
         ) from None
 
@@ -206,17 +213,11 @@ def _content(estimator: Any, *, continuable: bool) -> ModelFile:
         layers=layers,
         training=None if boosted else _training_entry(estimator.record_),
         continuable=continuable,
-        nodes_digest=None
-        if state is None or state.basis is None
-        else nodes_digest(state.basis.nodes),
+        nodes_digest=None if state is None else state.nodes_digest,
         tensors={name: tensor_entry(tensor) for name, tensor in tensors.items()},
         versions={name: version(name) for name in ("adagcn", "numpy", "torch")},
     )
     return ModelFile(manifest, tensors)
-
-
-def _nodes_digest(state: FitState | None) -> str | None:
-    return None if state is None or state.basis is None else nodes_digest(state.basis.nodes)
 
 
 def _input_digest(estimator: Any, state: FitState | None, *, continuable: bool) -> str | None:
@@ -365,7 +366,8 @@ def _restore_boosted(estimator: Any, file: ModelFile) -> None:
     settings = _checked_settings(estimator.settings, flat)
     estimator.columns_ = _columns(file.tensors, file.manifest.n_features)
     layers = tuple(_layer(estimator, settings, each, file.tensors) for each in file.manifest.layers)
-    estimator.state_ = FitState(_basis(estimator, file, flat), layers)
+    basis = _basis(estimator, file, flat)
+    estimator.state_ = FitState(basis, layers, file.manifest.nodes_digest)
     if not file.manifest.on_graph:
         estimator.input_digest_ = None
 

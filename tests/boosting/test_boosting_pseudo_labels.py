@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 import numpy as np
 import pytest
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from adagcn.boosting.adoption import NONE_ADOPTED, Adopter, Adoption, draw_nodes
-from adagcn.boosting.combination import Combination
-from adagcn.boosting.hop_boosting import LabeledNodes, boost_hops
-from adagcn.boosting.layer_weighing import BoostingRule
+from adagcn.boosting.fit_state import FitState, LabeledNodes
+from adagcn.boosting.hop_boosting import HopBoosting
+from adagcn.boosting.pseudo_labels import (
+    NO_PSEUDO_LABELS,
+    PseudoLabeler,
+    PseudoLabels,
+    draw_nodes,
+)
+from adagcn.boosting.samme import BoostingRule, Combination
 from adagcn.learners.sklearn_learner import SklearnFitter
+from adagcn.propagation.hops import MemoryHop
+from adagcn.training.loop import HopTask
 
 LABELS = np.array([0, 1, 2, 0])
 
@@ -24,9 +29,9 @@ def log_probas(n: int, seed: int = 0) -> list[np.ndarray]:
     ]
 
 
-def adoption(**changes) -> Adoption:
+def pseudo_labels(**changes) -> PseudoLabels:
     values = {"nodes": np.arange(5), "from_hop": 2, "weight": 0.6, "sharpness": 2.0}
-    return Adoption(**{**values, **changes})
+    return PseudoLabels(**{**values, **changes})
 
 
 def test_only_nodes_without_a_label_are_drawn_each_once():
@@ -44,31 +49,31 @@ def test_where_there_are_too_few_all_are_taken():
 
 
 def test_targets_are_the_sharpened_probabilities_of_the_ensemble():
-    adopter = Adopter(adoption(), Combination())
+    labeler = PseudoLabeler(pseudo_labels(), Combination())
     first, second = log_probas(2)
-    adopter.hear(1.0, first)
-    assert adopter.targets() is None  # too early
-    adopter.hear(1.0, second)
+    labeler.add_layer(1.0, first)
+    assert labeler.targets() is None  # too early
+    labeler.add_layer(1.0, second)
     sharpened = np.exp((first + second) / 2.0) ** 2.0  # SAMME.R's mean votes, then the exponent
     expected = 0.6 / 5 * sharpened / sharpened.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(adopter.targets(), expected, rtol=1e-12)
+    np.testing.assert_allclose(labeler.targets(), expected, rtol=1e-12)
 
 
 def test_targets_come_from_the_layers_that_vote():
-    adopter = Adopter(adoption(sharpness=1.0), Combination(voting_share=0.5))
+    labeler = PseudoLabeler(pseudo_labels(sharpness=1.0), Combination(voting_share=0.5))
     layers = log_probas(3)
     for log_proba in layers:
-        adopter.hear(1.0, log_proba)
+        labeler.add_layer(1.0, log_proba)
     late = np.exp((layers[1] + layers[2]) / 2.0)  # two of three
     expected = 0.6 / 5 * late / late.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(adopter.targets(), expected, rtol=1e-12)
+    np.testing.assert_allclose(labeler.targets(), expected, rtol=1e-12)
 
 
-def test_without_adopted_nodes_there_is_nothing_to_aim_at():
-    adopter = Adopter(NONE_ADOPTED, Combination())
+def test_without_nodes_there_is_nothing_to_aim_at():
+    labeler = PseudoLabeler(NO_PSEUDO_LABELS, Combination())
     for log_proba in log_probas(3):
-        adopter.hear(1.0, log_proba[:0])
-    assert adopter.targets() is None
+        labeler.add_layer(1.0, log_proba[:0])
+    assert labeler.targets() is None
 
 
 class Recorder:
@@ -77,8 +82,8 @@ class Recorder:
     def __init__(self) -> None:
         self.calls: list[tuple[int, np.ndarray, np.ndarray | None]] = []
 
-    def __call__(self, hop, rows, sample_weight, stop_rows, previous, adopted):
-        self.calls.append((len(rows), sample_weight, adopted))
+    def __call__(self, task):
+        self.calls.append((len(task.rows), task.sample_weight, task.pseudo_labels))
         return self
 
     def log_proba(self, rows):
@@ -93,28 +98,24 @@ def features() -> np.ndarray:
 def boosted(features, *, earlier=(), n_layers=4, **changes):
     recorder = Recorder()
     nodes = LabeledNodes(np.arange(4), LABELS, np.ones(4))
-    adopted = adoption(nodes=np.array([6, 9]), **changes)
-    layers = boost_hops(
-        (features * (hop + 1) for hop in range(n_layers)),
-        recorder,
-        nodes,
-        BoostingRule(reweight_rate=0.0),
-        adoption=adopted,
-        earlier=earlier,
-    )
-    return recorder, list(islice(layers, n_layers - len(earlier)))
+    pseudo = pseudo_labels(nodes=np.array([6, 9]), **changes)
+    rule = BoostingRule(reweight_rate=0.0)
+    boosting = HopBoosting(recorder, nodes, rule, pseudo_labels=pseudo)
+    hops = (MemoryHop(features * (hop + 1), None) for hop in range(n_layers))
+    *_, state = boosting.states(FitState(None, tuple(earlier)), hops)
+    return recorder, list(state.layers)
 
 
-def test_adopted_rows_stand_behind_the_labeled_ones_from_their_layer_on(features):
+def test_unlabeled_rows_stand_behind_the_labeled_ones_from_their_layer_on(features):
     recorder, _ = boosted(features)
     assert [n_rows for n_rows, *_ in recorder.calls] == [4, 4, 6, 6]
-    assert [adopted is None for *_, adopted in recorder.calls] == [True, True, False, False]
+    assert [targets is None for *_, targets in recorder.calls] == [True, True, False, False]
 
 
-def test_labeled_and_adopted_weights_sum_to_one(features):
+def test_labeled_and_pseudo_labeled_weights_sum_to_one(features):
     recorder, _ = boosted(features)
-    for _, weight, adopted in recorder.calls:
-        total = weight.sum() + (0.0 if adopted is None else adopted.sum())
+    for _, weight, targets in recorder.calls:
+        total = weight.sum() + (0.0 if targets is None else targets.sum())
         assert total == pytest.approx(1.0, abs=1e-12)
     assert recorder.calls[-1][1].sum() == pytest.approx(0.4, abs=1e-12)
 
@@ -128,11 +129,11 @@ def test_a_fit_that_goes_on_has_the_targets_of_one_in_one_go(features):
 def test_a_classifier_learns_the_likeliest_class_with_the_weight_of_its_row():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(7, 3))
-    adopted = np.array([[0.1, 0.05, 0.05], [0.0, 0.1, 0.1], [0.02, 0.02, 0.16]])
+    targets = np.array([[0.1, 0.05, 0.05], [0.0, 0.1, 0.1], [0.02, 0.02, 0.16]])
     weight = np.full(4, 0.1)
-    fit = SklearnFitter(LogisticRegression(), LABELS, 3, seed=0)
-    found = fit(2, rows, weight, None, None, adopted)
+    fit = SklearnFitter(LogisticRegression(), 3, seed=0)
+    found = fit(HopTask(2, rows, LABELS, weight, pseudo_labels=targets))
     labels = np.concatenate([LABELS, [0, 1, 2]])
-    weights = np.concatenate([weight, adopted.sum(axis=1)]) * 7
+    weights = np.concatenate([weight, targets.sum(axis=1)]) * 7
     expected = LogisticRegression().fit(rows, labels, sample_weight=weights)
     np.testing.assert_array_equal(found.classifier.coef_, expected.coef_)
