@@ -309,9 +309,10 @@ def _show(
     from adagcn.experiments.provenance import code_commit
 
     if options.figure is not None:
-        from adagcn.report.bench_figure import save_bench_figure
+        from adagcn.report.bench_figure import bench_figure
+        from adagcn.report.drawing import save_figure
 
-        save_bench_figure(options.figure, run.sections)
+        save_figure(options.figure, bench_figure(run.sections))
         note(f"written: {options.figure}")
     assert run.noise is not None  # set on the way out of _measuring
     _warn(run.noise, run.sections)

@@ -152,8 +152,8 @@ def _settings(models: list[str], pairs: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def _draw(path: Path, spec: Spec, found: list[CellOutcome]) -> None:
-    from adagcn.experiments.figures import compare_figure
-    from adagcn.experiments.outcome_figures import compared_models
+    from adagcn.report.drawing import save_figure
+    from adagcn.report.experiment_figures import compared_models, comparison_figure
 
-    compare_figure(path, compared_models(found), title=spec.title)
+    save_figure(path, comparison_figure(compared_models(found), title=spec.title))
     note(f"written: {path}")

@@ -161,8 +161,8 @@ def _capped_row(spec: Spec, row: Row, splits: int, inits: int) -> Row:
 
 
 def _draw(path: Path, spec: Spec, found: list[CellOutcome]) -> None:
-    from adagcn.experiments.figures import depth_figure
-    from adagcn.experiments.outcome_figures import depth_curves
+    from adagcn.report.drawing import save_figure
+    from adagcn.report.experiment_figures import depth_curves, depth_panels
 
-    depth_figure(path, depth_curves(found), title=spec.title, x_label="layers")
+    save_figure(path, depth_panels(depth_curves(found), title=spec.title))
     note(f"written: {path}")
