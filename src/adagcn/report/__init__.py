@@ -1,1 +1,1 @@
-"""Results made to look at; the only room that imports matplotlib, and only while it draws."""
+"""Figures of results; the only room that imports matplotlib, and only when it draws."""

@@ -1,4 +1,4 @@
-"""The results of ``adagcn bench`` as a figure: a panel per section, times on a logarithmic axis."""
+"""A figure of what ``adagcn bench`` measured: a panel per section."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST_GAP = 0.09  # between two names beside lines, of the panel's height
 
 
 def bench_figure(sections: Sequence[Section]) -> Figure:
-    """Draw every section: lines where a size or the depth grows, dots with intervals elsewhere.
+    """Draw every section: lines if a size or the depth grows, else dots with intervals.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Accuracy by depth as a figure: what each further hop brings, beside models without a graph."""
+"""A figure of accuracy by depth: what each hop adds, compared with models that see no edges."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _LEAST_GAP = 0.05  # between two labels, as a share of the axis
 def depth_figure(
     accuracy_by_depth: Sequence[float], controls: Mapping[str, float], *, title: str
 ) -> Figure:
-    """Draw the accuracy of every prefix of a boosted model.
+    """Draw the accuracy of a boosted model with its first 1, 2, … layers.
 
     Parameters
     ----------
     accuracy_by_depth : sequence of float
         ``accuracy_by_depth[l]`` is the accuracy (0 to 1) of the ensemble of hops 0 to l.
     controls : mapping of str to float
-        Accuracy of models to compare with, drawn as horizontal lines that carry their names.
+        Accuracy of models to compare with, drawn as horizontal lines with their names.
     title : str
         What was measured, on one line.
 
