@@ -93,7 +93,7 @@ def describe(
 @with_option_groups
 def verify(
     name: Annotated[
-        str, typer.Argument(metavar="NAME|all", help="A data set, or all that are here.")
+        str, typer.Argument(metavar="NAME|all", help="A data set, or all found on this machine.")
     ],
     common: Common,
     data_dir: DataDir = None,

@@ -27,16 +27,6 @@ def bench_figure(sections: Sequence[Section]) -> Figure:
     ----------
     sections : sequence of Section
         What was measured; rows without a time are left out.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure, for :func:`~adagcn.report.drawing.save_figure`.
-
-    Raises
-    ------
-    ResourceError
-        If matplotlib is not installed.
     """
     heights = [_height(section) for section in sections]
     figure = new_figure(sum(heights))

@@ -27,16 +27,6 @@ def depth_figure(
         Accuracy of models to compare with, drawn as horizontal lines with their names.
     title : str
         What was measured, on one line.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure, for :func:`~adagcn.report.drawing.save_figure`.
-
-    Raises
-    ------
-    ResourceError
-        If matplotlib is not installed.
     """
     figure = new_figure(4.2)
     axes = figure.add_subplot()

@@ -62,21 +62,9 @@ def comparison_figure(rows: Sequence[ComparedModel], *, title: str) -> Figure:
     Parameters
     ----------
     rows : sequence of ComparedModel
-        The models, in any order; models with equal means keep theirs.
+        At least one model, in any order; models with equal means keep theirs.
     title : str
         What was measured, on one line.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure, for :func:`~adagcn.report.drawing.save_figure`.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to draw.
-    ResourceError
-        If matplotlib is not installed.
     """
     _check(rows, "rows", "AGC-I970")
     figure = new_figure(1.2 + 0.4 * len(rows))
@@ -115,22 +103,10 @@ def depth_panels(curves: Mapping[str, Mapping[str, DepthCurve]], *, title: str) 
     Parameters
     ----------
     curves : mapping of str to mapping of str to DepthCurve
-        ``curves[panel][model]``: a panel per data set, a line per model. A model has the same color
-        in all panels.
+        ``curves[panel][model]``: a panel per data set, a line per model, at least one line. A model
+        has the same color in all panels.
     title : str
         What was measured, on one line.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure, for :func:`~adagcn.report.drawing.save_figure`.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to draw.
-    ResourceError
-        If matplotlib is not installed.
     """
     models = dict.fromkeys(model for panel in curves.values() for model in panel)
     _check(list(models), "curves", "AGC-I971")
