@@ -348,9 +348,12 @@ TABLE = pd.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})
         ({"edges": [(0, 1)], "weight": [None]}, "in row 0; got nan"),
         ({"edges": [(0, 1)], "source": "a"}, "source is for edges in a file or a frame"),
         ({"edges": [(0, 1)], "id_column": "a"}, "id_column is for features or labels in a file"),
-        ({"edges": sparse.eye_array(2), "weight": "w"}, "weight does not go with edges given as"),
-        ({"edges": sparse.eye_array(2), "duplicates": "sum"}, "duplicates does not go with"),
-        ({"edges": nx.path_graph(2), "node_ids": [0, 1]}, "node_ids does not go with"),
+        (
+            {"edges": sparse.eye_array(2), "weight": "w"},
+            "weight cannot be combined with edges of type",
+        ),
+        ({"edges": sparse.eye_array(2), "duplicates": "sum"}, "duplicates cannot be combined with"),
+        ({"edges": nx.path_graph(2), "node_ids": [0, 1]}, "node_ids cannot be combined with"),
         ({"edges": [(0, 1)], "directed": "no"}, "directed must be one of"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The one value that everything else takes: an attributed graph that never changes."""
+"""The graph that every other part of the library works on; it never changes."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ FeatureNorm: TypeAlias = Literal["l1"]
 class Graph:
     """An attributed graph whose nodes may carry labels.
 
-    Build it with one of the ``from_*`` constructors, which check and convert; the fields below are
-    what everything inside the library works with. Arrays are read-only.
+    Build it with one of the ``from_*`` constructors, which check and convert their input. The
+    arrays are read-only.
 
     Parameters
     ----------
     adjacency : csr_array of shape (n_nodes, n_nodes), float32
         ``adjacency[i, j]`` > 0 is the weight of the edge from node i to node j; symmetric unless
         the graph was read with ``directed="keep"`` or ``"reverse"``. Node i gathers from the nodes
-        in its row. No stored zeros, sorted columns, no duplicates; self-loops may be there.
+        in its row. No stored zeros, no duplicates, sorted columns; self-loops are allowed.
     features : csr_array or ndarray of shape (n_nodes, n_features), float32 or float64
         One row of finite numbers per node.
     node_ids : ndarray of shape (n_nodes,)
-        The user's names for the nodes, all different: integers (of any size) or strings.
+        The user's ids of the nodes, all different: integers of any size, or strings.
     labels : ndarray of shape (n_nodes,), int64
         Index into ``classes``, −1 where unknown.
     classes : ndarray of shape (n_classes,)
-        The label values that the indices stand for, in sorted order for a user's own labels.
+        The label values, sorted if they come from a user's own labels.
     name : str or None
-        The catalog key for a data set of the catalog, else a name for messages.
+        The key of a data set of the catalog, else a name for messages.
     feature_norm : {"l1"} or None
-        What the rows of ``features`` have been divided by, as a fact.
+        The norm by which the rows of ``features`` have been divided.
     changes : tuple of str
-        What was changed while the graph was read or cleaned, one phrase each.
+        What was changed while the graph was read or cleaned, one phrase per change.
     """
 
     adjacency: sparse.csr_array
@@ -66,7 +66,7 @@ class Graph:
     changes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only views, leaving the arrays that were given as they are."""
+        """Replace the arrays by read-only views; the given arrays stay writable."""
         for name in ("adjacency", "features", "node_ids", "labels", "classes"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
@@ -87,7 +87,7 @@ class Graph:
 
     @property
     def n_edges(self) -> int:
-        """Number of edges: pairs joined in an undirected graph, arcs in a directed one."""
+        """Number of edges; in an undirected graph each pair of neighbors counts once."""
         loops = int(np.count_nonzero(self.adjacency.diagonal()))
         arcs = int(self.adjacency.nnz)
         return arcs if self.is_directed else (arcs - loops) // 2 + loops
@@ -99,17 +99,17 @@ class Graph:
 
     @cached_property
     def labeled_nodes(self) -> NDArray[np.intp]:
-        """Positions of the nodes whose label is known, ascending."""
+        """Positions of the labeled nodes, in ascending order."""
         return np.flatnonzero(self.labels >= 0)
 
     @cached_property
     def input_digest(self) -> str:
-        """SHA-256 of all that a prediction depends on: adjacency, features and node ids."""
+        """SHA-256 of everything that a prediction depends on: adjacency, features and node ids."""
         return content_digest([self.adjacency, self.features, self.node_ids])
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the whole content, labels included; results are keyed by it."""
+        """SHA-256 of the whole graph, including labels; results are stored under it."""
         return content_digest([self.input_digest, self.labels, self.classes])
 
     def __repr__(self) -> str:
@@ -120,31 +120,31 @@ class Graph:
         return f"Graph({named}{counts}, {self.n_classes} classes{kind})"
 
     def __sklearn_clone__(self) -> Graph:
-        """Return itself: clones of an estimator share one graph."""
+        """Return the graph itself: clones of an estimator share it."""
         return self
 
     def positions(self, ids: Any) -> NDArray[np.intp]:
-        """Return where the nodes with these ids are, in the order of ``ids``.
+        """Return the positions of the nodes with these ids, in the order of ``ids``.
 
         Parameters
         ----------
         ids : sequence, array or column of shape (n,) or (n, 1)
-            Ids of nodes, as in ``node_ids``; they may repeat.
+            Ids from ``node_ids``; they may repeat.
 
         Returns
         -------
         ndarray of shape (n,)
-            Row of each node in ``features``, ``labels`` and ``adjacency``.
+            The row of each node in ``features``, ``labels`` and ``adjacency``.
 
         Raises
         ------
         InputError
-            If an id is unknown, or they are floats, booleans or of another kind than ``node_ids``.
+            If an id is unknown, a float, a boolean or not of the type of ``node_ids``.
         """
         return self._index.locate(ids, "ids")
 
     def ids_and_labels(self, nodes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the ids and the label values of labeled nodes at these positions."""
+        """Return the ids and the label values of the labeled nodes at these positions."""
         return self.node_ids[nodes], self.classes[self.labels[nodes]]
 
     @cached_property
@@ -152,13 +152,12 @@ class Graph:
         return NodeIndex(self.node_ids)
 
     def subgraph(self, nodes: Any) -> Graph:
-        """Return the graph of some nodes and the edges among them.
+        """Return the graph of some nodes and the edges between them.
 
         Parameters
         ----------
         nodes : array of shape (n,)
-            Positions of the nodes to keep, in the order that they shall have; ids, labels, classes
-            and everything else stay.
+            Positions of the nodes to keep, in their new order. Ids, labels and classes stay.
 
         Returns
         -------
@@ -168,11 +167,11 @@ class Graph:
         Raises
         ------
         InputError
-            If ``nodes`` is empty, repeats or leaves the graph.
+            If ``nodes`` is empty, or has a position twice or beyond the graph.
         """
         nodes = np.asarray(nodes)
         if nodes.ndim != 1 or nodes.dtype.kind not in "iu" or not nodes.size:
-            problem = "nodes must be a flat array of positions, not empty"
+            problem = "nodes must be a non-empty flat array of positions"
             raise InputError("AGC-I197", problem, got=nodes, fix="use graph.positions(ids)")
         if nodes.min() < 0 or nodes.max() >= self.n_nodes or len(np.unique(nodes)) < len(nodes):
             problem = f"nodes must be different positions from 0 to {self.n_nodes - 1}"
@@ -191,12 +190,12 @@ class Graph:
         Parameters
         ----------
         dtype : {float32, float64}
-            The constructors give float32.
+            The type of the features; the constructors use float32.
 
         Returns
         -------
         Graph
-            The graph, otherwise the same.
+            The same graph with the converted features.
         """
         if dtype not in (np.float32, np.float64):
             problem = "dtype must be float32 or float64"
@@ -222,11 +221,11 @@ class Graph:
         header: bool | None = None,
         name: str | None = None,
     ) -> Graph:
-        """Build a graph from a list of edges, or from whatever else holds a graph.
+        """Build a graph from a list of edges, or from an object of another library.
 
         The nodes are those of ``node_ids``, else of the feature table, else the ids in the edges,
         sorted. Nodes without edges stay. Ids are integers of any size or strings and are never
-        rounded; in CSV files they are integers if every one is written as an integer (``7``, not
+        rounded; in a CSV file they are integers if all of them are written as integers (``7``, not
         ``007``), else strings.
 
         Parameters
@@ -237,9 +236,9 @@ class Graph:
             ``(sources, targets)``. A scipy matrix, networkx graph or PyTorch Geometric ``Data`` is
             passed on to its own constructor.
         source, target : str, optional
-            Columns of a table that hold the ends; its first two by default.
+            Columns of a table that hold the ends of the edges; its first two by default.
         weight : str or array of shape (n_edges,), optional
-            Column or values of the edge weights, 1 by default. An edge of weight zero is no edge;
+            Column or values of the edge weights, 1 by default. Edges of weight zero are dropped;
             negative, NaN and infinite weights are refused.
         features : path, frame, array or sparse matrix, optional
             A table with an id column and numeric columns, or one row per node in the order of
@@ -247,7 +246,7 @@ class Graph:
             default each node is its own feature: the identity matrix.
         labels : path, frame, mapping or array, optional
             A table with an id column and a label column, a mapping from id to label, or one label
-            per node in the same order as ``features``. ``None``, −1 and nodes left out are unknown.
+            per node in the order of ``features``. ``None``, −1 and missing nodes are unlabeled.
         node_ids : column, optional
             The ids of all nodes, in order.
         id_column : str, optional
@@ -256,18 +255,18 @@ class Graph:
             The label column of the label table, the second by default; without ``labels``, a
             column of the feature table.
         directed : {"ignore", "keep", "reverse", "error"}
-            ``"ignore"``: an edge joins both its ends; if it is listed both ways the larger weight
+            ``"ignore"``: an edge runs both ways; if it is listed both ways, the larger weight
             counts. ``"keep"``: a node gathers from the targets of its edges. ``"reverse"``: a node
             gathers from the sources of the edges that end in it. ``"error"``: refuse edges that
             are not listed both ways with the same weight.
         self_loops : {"keep", "drop", "error"}
             What to do with edges from a node to itself.
         duplicates : {"max", "sum", "error"}
-            Which weight the same source and target get when they are listed again.
+            The weight of an edge that is listed more than once.
         header : bool, optional
-            Whether the CSV file of the edges starts with a line of names; by default it must, and
-            one that starts with a number is refused. Without names the columns are called
-            ``"0"``, ``"1"`` and so on. Files of features and labels always have names.
+            Whether the CSV file of the edges starts with a line of column names; by default it
+            must, and a line that looks like data is refused. Without names the columns are called
+            ``"0"``, ``"1"`` and so on. Files of features and labels must have names.
         name : str, optional
             A name for messages.
 
@@ -286,7 +285,7 @@ class Graph:
         Warns
         -----
         GraphNotice
-            Once, if something was changed that was not asked for.
+            Once, if something was changed without being asked for.
 
         Examples
         --------
@@ -334,11 +333,11 @@ class Graph:
         Parameters
         ----------
         adjacency : scipy sparse matrix or array, or ndarray, of shape (n_nodes, n_nodes)
-            The edge weights; in any sparse format, where entries stored twice add up.
+            The edge weights; entries that a sparse format stores twice are added.
         features, labels, node_ids
             As in :meth:`from_edges`, in the order of the rows; ids are 0 to n − 1 by default.
         weighted : bool
-            Whether the values are weights; otherwise every edge weighs 1.
+            Whether the values are weights; otherwise every weight is 1.
         directed, self_loops, name
             As in :meth:`from_edges`; an asymmetric matrix is made symmetric by default.
 
@@ -364,19 +363,19 @@ class Graph:
         duplicates: Duplicates = "max",
         name: str | None = None,
     ) -> Graph:
-        """Build a graph from one of networkx, its nodes in the order of ``graph.nodes``.
+        """Build a graph from a networkx graph, its nodes in the order of ``graph.nodes``.
 
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-            Its nodes are integers or strings.
+            A graph whose nodes are integers or strings.
         features : str, list of str, array or sparse matrix, optional
             Node attributes that hold numbers or vectors, or one row per node.
         label : str, optional
             The node attribute that holds the label; nodes without it are unlabeled.
         weight : str or None
-            The edge attribute that holds the weight, 1 where it is missing; ``None`` for 1
-            everywhere.
+            The edge attribute that holds the weight, 1 where it is missing; with ``None`` all
+            weights are 1.
         directed, self_loops, duplicates, name
             As in :meth:`from_edges`; parallel edges are duplicates.
 
@@ -409,8 +408,8 @@ class Graph:
         Parameters
         ----------
         data : torch_geometric.data.Data
-            Its ``edge_index``, ``x``, ``y`` and, as weights, ``edge_weight`` or an ``edge_attr``
-            of one column are used.
+            ``edge_index``, ``x`` and ``y`` are used, and as weights ``edge_weight`` or an
+            ``edge_attr`` of one column.
         directed, self_loops, duplicates, name
             As in :meth:`from_edges`; one-way edges are made two-way by default.
 
@@ -425,13 +424,13 @@ class Graph:
 
     @classmethod
     def from_npz(cls, path: str | os.PathLike[str], name: str | None = None) -> Graph:
-        """Read a graph from an ``.npz`` file, as it is: nothing is cleaned, arcs stay one-way.
+        """Read a graph from an ``.npz`` file without cleaning it; directed edges stay directed.
 
         Parameters
         ----------
         path : str or path-like
-            A file of :meth:`to_npz` or of the PPNP layout (``adj_matrix.*``, ``attr_matrix.*``,
-            ``labels``, ``class_names``). Object arrays in it are never unpickled.
+            A file written by :meth:`to_npz`, or one in PPNP's layout (``adj_matrix.*``,
+            ``attr_matrix.*``, ``labels``, ``class_names``). Object arrays are never unpickled.
         name : str, optional
             A name for messages.
 
@@ -451,19 +450,19 @@ class Graph:
         return replace(cls._assembled(parts, name), feature_norm=norm)
 
     def to_npz(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph to an ``.npz`` file that :meth:`from_npz` reads back to the same digest.
+        """Write the graph to an ``.npz`` file; :meth:`from_npz` reads it back with equal digest.
 
         Parameters
         ----------
         path : str or path-like
-            The file; it appears whole or not at all.
+            The file, written completely or not at all.
         """
         parts = Parts(self.adjacency, self.features, self.node_ids, self.labels, self.classes)
         write_graph(path, parts, self.feature_norm)
 
     @classmethod
     def _assembled(cls, parts: Parts, name: str | None) -> Graph:
-        """Return the graph of checked parts, and tell once what nobody asked for."""
+        """Return the graph of checked parts; warn once of changes that nobody asked for."""
         graph = cls(
             parts.adjacency,
             parts.features,
@@ -481,8 +480,8 @@ class Graph:
 
 
 def _refuse(edges: Any, options: dict[str, Any]) -> None:
-    """Refuse options that mean nothing for this kind of graph."""
+    """Refuse options that have no meaning for this kind of graph."""
     for option, value in options.items():
         if value is not None:
-            problem = f"{option} does not go with edges given as {type(edges).__name__}"
+            problem = f"{option} cannot be combined with edges of type {type(edges).__name__}"
             raise InputError("AGC-I199", problem, got=value, fix=f"leave {option} out")

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from adagcn.data import planted_partition
-from adagcn.experiments import figures
+from adagcn.report import drawing
 
 demo = importlib.import_module("adagcn.cli.demo")
 
@@ -47,7 +47,7 @@ def test_the_demo_in_json(run_cli, small_demo, tmp_path):
 
 
 def test_without_matplotlib_the_demo_goes_on(run_cli, small_demo, tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "find_spec", lambda name: None)
+    monkeypatch.setattr(drawing, "find_spec", lambda name: None)
     outcome = run_cli("demo", "--out-dir", tmp_path, "--json")
     assert outcome.code == 0
     assert outcome.facts["figure"] is None

@@ -34,7 +34,7 @@ def test_there_and_back(run_cli, filled, tmp_path):
     assert facts["runs"] == 3
     assert facts["bytes"] == export.stat().st_size
     assert run_cli("ledger", "import", export, "--ledger", new, "--json").facts["new"] == 3
-    assert run_cli("ledger", "import", export, "--ledger", new).stdout == "0 runs are new\n"
+    assert run_cli("ledger", "import", export, "--ledger", new).stdout == "0 new runs imported\n"
     shown = [run_cli("ledger", "show", "--ledger", path, "--json").facts for path in (filled, new)]
     assert shown[0]["rows"] == shown[1]["rows"]
 

@@ -137,9 +137,9 @@ def test_the_shipped_tables_are_planned(run_cli, dataset_dir, tmp_path, monkeypa
         (["--splits", "3"], "--splits is more than the experiment has; got 3. Use at most 2"),
         (["--inits", "3"], "--inits is more than the experiment has; got 3. Use at most 2"),
         (["--presets", "boosted", "--inits", "2"], "got 2. Use at most 1"),
-        (["--datasets", "pubmed"], "--datasets names what is not there; got 'pubmed'"),
-        (["--models", "adagcn"], "--models names what is not there"),
-        (["--json", "--format", "md"], "--format does not go with --json"),
+        (["--datasets", "pubmed"], "--datasets has an unknown name; got 'pubmed'"),
+        (["--models", "adagcn"], "--models has an unknown name"),
+        (["--json", "--format", "md"], "--format cannot be combined with --json"),
         (["--import", "/nowhere/x"], "there is no exported ledger"),
     ],
 )

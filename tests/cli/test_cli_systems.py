@@ -39,7 +39,7 @@ def test_models_are_compared_each_with_its_own_preset(run_cli, tables, tmp_path)
         "mlp (tuned)", "mlp (paper)", "appnp (paper)", "appnp (adagcn_paper)",
     ]  # fmt: skip
     refused = run_cli(*words, "--presets", "adagcn_paper")
-    assert "--presets has none of mlp; got 'adagcn_paper'" in refused.stderr
+    assert "--presets has none for mlp; got 'adagcn_paper'" in refused.stderr
     refused = run_cli("fit", *tables.with_labels, "--model", "appnp", "--preset", "tuned")
     assert "preset must be one of paper, authors, adagcn_paper; got 'tuned'" in refused.stderr
 

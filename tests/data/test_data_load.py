@@ -183,7 +183,7 @@ def test_reddit_says_how_to_convert_ones_own_copy():
 def test_a_converted_reddit_is_found_by_name_and_known_by_its_counts(tmp_path, monkeypatch):
     mine = planted_partition(40, 2, 3, seed=0)
     mine.to_npz(tmp_path / "reddit.npz")
-    with pytest.raises(IntegrityError, match=r"is not Reddit: that has 232,965 nodes"):
+    with pytest.raises(IntegrityError, match=r"is not Reddit, which has 232,965 nodes"):
         load_dataset("reddit", data_dir=tmp_path)
     small = replace(
         CATALOG["reddit"], raw_nodes=40, cleaned=replace(CATALOG["reddit"].cleaned, n_features=3)

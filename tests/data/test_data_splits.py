@@ -181,7 +181,7 @@ def test_stratified_trains_on_as_many_per_class_as_asked():
 
 @pytest.mark.parametrize("fraction", [0, 1, -0.5, float("nan")])
 def test_stop_fraction_is_a_share(fraction):
-    with pytest.raises(InputError, match="stop_fraction is not between 0 and 1"):
+    with pytest.raises(InputError, match="stop_fraction must be between 0 and 1"):
         stratified_split(labels_of(100), 0, stop_fraction=fraction)
 
 
@@ -200,7 +200,7 @@ def test_names_of_splits(text, expected):
      "val:00", "val:٣", "stratified:99999999999", "random:0"],
 )  # fmt: skip
 def test_other_names_are_refused(text):
-    with pytest.raises(InputError, match=r"not one that exists; got .*Write val:0 to val:19"):
+    with pytest.raises(InputError, match=r"no such split; got .*Write val:0 to val:19"):
         parse_split(text)
 
 
@@ -211,11 +211,11 @@ def test_other_names_are_refused(text):
         (([0], [1], [0, 2]), r"train_nodes and score_nodes share"),
         ((range(9), [9], [10]), None),
         (([0], range(1, 9), range(2, 30)), r"share 7 nodes; got \[2, 3, 4, 5, 6\]"),
-        (([0, 0], [1], [2]), r"train_nodes has nodes twice; got \[0\]"),
-        (([0], [], [2]), "stop_nodes must be a list of positions"),
-        (([0], [1.0], [2]), "stop_nodes must be a list of positions"),
-        (([0], [True, False], [2]), "stop_nodes must be a list of positions"),
-        (([0], [[1]], [2]), "stop_nodes must be a list of positions"),
+        (([0, 0], [1], [2]), r"train_nodes has a node twice; got \[0\]"),
+        (([0], [], [2]), "stop_nodes must be a non-empty list of node positions"),
+        (([0], [1.0], [2]), "stop_nodes must be a non-empty list of node positions"),
+        (([0], [True, False], [2]), "stop_nodes must be a non-empty list of node positions"),
+        (([0], [[1]], [2]), "stop_nodes must be a non-empty list of node positions"),
         (([0], [1], [-2]), r"score_nodes has negative positions; got \[-2\]"),
     ],
 )
@@ -236,7 +236,7 @@ def test_a_split_stays_as_it_is():
     assert split.score_nodes.dtype == np.int64
     with pytest.raises(ValueError, match="read-only"):
         split.train_nodes[0] = 3
-    with pytest.raises(InputError, match=r"leaves the graph of 3 nodes; got \[3\]"):
+    with pytest.raises(InputError, match=r"beyond the graph's 3 nodes; got \[3\]"):
         split.check_range(3)
     other = Split("mine", np.array([1, 0]), np.array([2]), np.array([3]))
     assert other.digest != split.digest
@@ -258,7 +258,7 @@ def test_public_split_is_read_from_the_file_that_carries_it(tmp_path):
     write_converted(path, graph.adjacency, graph.features, graph.labels, stored)
     assert public_split(path).digest == stored.digest
     assert make_split(graph, "public", source=path).digest == stored.digest
-    with pytest.raises(InputError, match="for all of its 60 nodes; got 50"):
+    with pytest.raises(InputError, match="needs all of its 60 nodes; got 50"):
         make_split(planted_partition(50, 3, 4, seed=0), "public", source=path)
 
 
@@ -268,7 +268,7 @@ def test_public_split_of_another_graph_is_explained(tmp_path):
         make_split(graph, "public")
     path = tmp_path / "mine.npz"
     np.savez(path, labels=graph.labels)
-    with pytest.raises(InputError, match="carries no public split"):
+    with pytest.raises(InputError, match="has no public split"):
         make_split(graph, "public", source=path)
 
 

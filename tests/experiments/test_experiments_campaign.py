@@ -9,10 +9,10 @@ from adagcn.experiments import campaign
 from adagcn.experiments.campaign import missing_runs, plan, train_missing
 from adagcn.experiments.ledger import Ledger
 from adagcn.experiments.outcome import outcomes
-from adagcn.experiments.outcome_figures import compared_models
 from adagcn.experiments.outcome_tables import accuracy_table, json_rows, json_times, time_table
 from adagcn.experiments.runs import execute
 from adagcn.experiments.tables import render
+from adagcn.report.experiment_figures import compared_models
 
 SPEC = toy.toy_spec(paper={"AdaGCN": {"Toy": [80.0, 1.0]}})
 

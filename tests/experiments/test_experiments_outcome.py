@@ -8,9 +8,9 @@ import pytest
 
 from adagcn.experiments.campaign import plan
 from adagcn.experiments.outcome import outcomes
-from adagcn.experiments.outcome_figures import depth_curves
 from adagcn.experiments.outcome_tables import accuracy_table, json_rows
 from adagcn.experiments.tables import render
+from adagcn.report.experiment_figures import depth_curves
 
 RATES = [
     {"label": "many", "dataset": "toy", "train_per_class": 6},

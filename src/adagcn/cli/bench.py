@@ -14,7 +14,7 @@ import typer
 from adagcn.cli.bench_table import print_tables
 from adagcn.cli.campaign_options import chosen_names
 from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
-from adagcn.cli.output import check_out, note, print_json, steps_bar
+from adagcn.cli.output import check_out, note, print_json, steps_bar, write_figure
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -309,10 +309,9 @@ def _show(
     from adagcn.experiments.provenance import code_commit
 
     if options.figure is not None:
-        from adagcn.report.bench_figure import save_bench_figure
+        from adagcn.report.bench_figure import bench_figure
 
-        save_bench_figure(options.figure, run.sections)
-        note(f"written: {options.figure}")
+        write_figure(options.figure, bench_figure(run.sections))
     assert run.noise is not None  # set on the way out of _measuring
     _warn(run.noise, run.sections)
     facts = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from adagcn.cli.options import Common
 from adagcn.cli.output import check_out, note, print_json, screen
 from adagcn.errors import InputError
 
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from adagcn.experiments.campaign import Progress as OnProgress
     from adagcn.experiments.outcome import CellOutcome
     from adagcn.experiments.spec import Spec
-    from adagcn.experiments.tables import Table
+    from adagcn.experiments.tables import Style, Table
 
 LedgerPath = Annotated[
     Path,
-    typer.Option("--ledger", metavar="FILE", help="Where finished runs are kept and found again."),
+    typer.Option("--ledger", metavar="FILE", help="File that keeps the finished runs."),
 ]
 DEFAULT_LEDGER = Path("adagcn-ledger.sqlite")
 
@@ -35,20 +36,20 @@ class CampaignOptions:
 
     workers: Annotated[
         int,
-        typer.Option("--workers", metavar="N", min=1, max=256, help="Runs to train side by side."),
+        typer.Option("--workers", metavar="N", min=1, max=256, help="Runs to train in parallel."),
     ] = 1
     ledger: LedgerPath = DEFAULT_LEDGER
     no_training: Annotated[
-        bool, typer.Option("--no-training", help="Show what the ledger has and train nothing.")
+        bool, typer.Option("--no-training", help="Show what the ledger has; train nothing.")
     ] = False
     timing: Annotated[
-        bool, typer.Option("--timing", help="Show the times of the fits too, in a table apart.")
+        bool, typer.Option("--timing", help="Also show how long the fits took, in a second table.")
     ] = False
 
     def outcomes(
-        self, spec: Spec, graphs: Graphs, *, seed: int, threads: int, seeded_by: Path | None = None
+        self, spec: Spec, graphs: Graphs, common: Common, *, seeded_by: Path | None = None
     ) -> list[CellOutcome]:
-        """Return what every cell of an experiment came to, training what is missing.
+        """Return the outcome of every cell of an experiment, training what is missing.
 
         Parameters
         ----------
@@ -56,17 +57,17 @@ class CampaignOptions:
             The experiment, checked.
         graphs : mapping
             A graph for each data set.
-        seed, threads : int
-            Of the runs.
+        common : Common
+            Seed and threads of the runs.
         seeded_by : Path, optional
-            An exported ledger whose runs are taken over first.
+            An exported ledger whose runs are imported first.
         """
         from adagcn.experiments.campaign import plan, train_missing
         from adagcn.experiments.exchange import import_ledger
         from adagcn.experiments.ledger import Ledger
         from adagcn.experiments.outcome import outcomes
 
-        cells = plan(spec, graphs, seed=seed, threads=threads)
+        cells = plan(spec, graphs, seed=common.seed, threads=common.threads)
         with Ledger(self.ledger) as ledger:
             if seeded_by is not None:
                 note(f"{import_ledger(ledger, seeded_by)} runs of {seeded_by} are new")
@@ -80,50 +81,51 @@ class CampaignOptions:
         _tell_notices([result.notices for result in results.values()])
         return outcomes(cells, results)
 
+    def show(
+        self,
+        spec: Spec,
+        found: list[CellOutcome],
+        facts: dict[str, Any],
+        common: Common,
+        style: Style = "text",
+    ) -> None:
+        """Print the results of an experiment.
 
-def show_outcomes(
-    found: list[CellOutcome],
-    spec: Spec,
-    facts: dict[str, Any],
-    *,
-    as_json: bool,
-    timing: bool,
-    write: Callable[[Table], str],
-) -> None:
-    """Print an experiment's results.
+        Parameters
+        ----------
+        spec : Spec
+            The experiment.
+        found : list of CellOutcome
+            Its results.
+        facts : dict
+            What the JSON object says first.
+        common : Common
+            Whether to print JSON instead of tables; seed and threads of the runs.
+        style : {"text", "md", "csv", "latex"}
+            Format of the tables; text fits the terminal.
+        """
+        from adagcn.experiments.outcome_tables import (
+            accuracy_table,
+            json_rows,
+            json_times,
+            time_table,
+        )
 
-    Parameters
-    ----------
-    found : list of CellOutcome
-        The results.
-    spec : Spec
-        What they are results of.
-    facts : dict
-        What the JSON object says besides ``rows``.
-    as_json : bool
-        Whether to print JSON instead of tables.
-    timing : bool
-        Whether to show times.
-    write : callable
-        What makes text of a table.
-    """
-    from adagcn.experiments.outcome_tables import accuracy_table, json_rows, json_times, time_table
-
-    if as_json:
-        times = {"timing": json_times(found)} if timing else {}
-        print_json({**facts, "rows": json_rows(spec, found), **times})
-        return
-    print(write(accuracy_table(spec, found)), end="")
-    if timing:
-        print()
-        print(write(time_table(spec, found)), end="")
+        if common.as_json:
+            run_facts = {"seed": common.seed, "threads": common.threads}
+            times = {"timing": json_times(found)} if self.timing else {}
+            print_json({**facts, **run_facts, "rows": json_rows(spec, found), **times})
+            return
+        print(_written(accuracy_table(spec, found), style), end="")
+        if self.timing:
+            print()
+            print(_written(time_table(spec, found), style), end="")
 
 
-def for_terminal(table: Table) -> str:
-    """Return a table as lines that fit the terminal."""
-    from adagcn.experiments.tables import render_for_terminal
+def _written(table: Table, style: Style) -> str:
+    from adagcn.experiments.tables import render, render_for_terminal
 
-    return render_for_terminal(table, screen().width)
+    return render_for_terminal(table, screen().width) if style == "text" else render(table, style)
 
 
 def chosen_names(option: str, text: str | None, known: Collection[str]) -> list[str]:
@@ -132,21 +134,21 @@ def chosen_names(option: str, text: str | None, known: Collection[str]) -> list[
     Parameters
     ----------
     option : str
-        What the user calls it.
+        The option's name.
     text : str or None
-        What the user wrote.
+        Its value.
     known : collection of str
-        The names that there are.
+        The names to choose from.
 
     Returns
     -------
     list of str
-        Names in the order written.
+        The names, in the order of ``text``.
 
     Raises
     ------
     InputError
-        A name is unknown or there twice.
+        A name is unknown or given twice.
 
     Examples
     --------
@@ -160,15 +162,15 @@ def chosen_names(option: str, text: str | None, known: Collection[str]) -> list[
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            fix = f"{hint}There are {', '.join(known)}"
-            raise InputError("AGC-I948", f"{option} names what is not there", got=name, fix=fix)
+            fix = f"{hint}Choose from {', '.join(known)}"
+            raise InputError("AGC-I948", f"{option} has an unknown name", got=name, fix=fix)
     if len(set(names)) < len(names):
-        raise InputError("AGC-I949", f"{option} has a name twice", got=text, fix="keep one")
+        raise InputError("AGC-I949", f"{option} has a name twice", got=text, fix="keep one of them")
     return names
 
 
 def check_figure(path: Path | None, *, force: bool) -> None:
-    """Refuse, before anything is trained, a figure that could not be written."""
+    """Refuse a figure that could not be written, before anything is trained."""
     check_out(path, force=force, name="--figure")
     if path is not None and path.suffix not in (".png", ".svg"):
         raise InputError(
@@ -204,12 +206,14 @@ def _bar(ledger: Path) -> Iterator[OnProgress]:
         except BaseException:  # an interrupt or a signal, not a failure
             progress.stop()  # the bar goes before the line comes
             done = int(progress.tasks[task].completed)
-            note(f"interrupted; {done} new runs are kept in {ledger}: the same command goes on")
+            note(
+                f"interrupted; {done} new runs are kept in {ledger}: repeat the command to continue"
+            )
             raise
 
 
 def _tell_notices(notices: list[list[str]]) -> None:
-    """Say how many runs had something to say, and what the first one was."""
+    """Say how many runs have notices, and show the first."""
     spoken = [texts[0] for texts in notices if texts]
     if spoken:
         note(f"{len(spoken)} of {len(notices)} runs have notices (see the ledger): {spoken[0]}")

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from adagcn.cli.campaign_options import (
-    CampaignOptions,
-    check_figure,
-    chosen_names,
-    for_terminal,
-    show_outcomes,
-)
+from adagcn.cli.campaign_options import CampaignOptions, check_figure, chosen_names
 from adagcn.cli.graph_options import GraphOptions, graph_facts
 from adagcn.cli.options import Common, Force, with_option_groups
-from adagcn.cli.output import note
+from adagcn.cli.output import write_figure
 from adagcn.cli.settings import parse_settings
 from adagcn.errors import InputError
-
-if TYPE_CHECKING:
-    from adagcn.experiments.outcome import CellOutcome
-    from adagcn.experiments.spec import Spec
 
 
 @with_option_groups
@@ -39,23 +29,23 @@ def compare(
         typer.Option(
             "--presets",
             metavar="P,Q|all",
-            help="Recipes to try each model with that has them.",
+            help="Presets to try with every model that has them.",
             show_default="each model's own",
         ),
     ] = None,
     splits: Annotated[
-        int, typer.Option("--splits", metavar="N", min=1, help="Splits 0 to N − 1.")
+        int, typer.Option("--splits", metavar="N", min=1, help="Number of splits.")
     ] = 5,
     inits: Annotated[
         int,
-        typer.Option("--inits", metavar="N", min=1, help="Fits on each split, seeds --seed up."),
+        typer.Option("--inits", metavar="N", min=1, help="Fits per split, seeded from --seed up."),
     ] = 1,
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="[MODEL.]KEY=VALUE",
-            help="A hyper-parameter of every model, or of one; repeat for more.",
+            help="A hyper-parameter of all models or of one; may be repeated.",
         ),
     ] = None,
     figure: Annotated[
@@ -98,23 +88,17 @@ def compare(
         },
         "compare",
     )
-    found = campaign.outcomes(spec, {name: graph}, seed=common.seed, threads=common.threads)
+    found = campaign.outcomes(spec, {name: graph}, common)
     if figure is not None:
-        _draw(figure, spec, found)
-    facts = {
-        "dataset": name,
-        "graph": graph_facts(graph),
-        **protocol,
-        "seed": common.seed,
-        "threads": common.threads,
-    }
-    show_outcomes(
-        found, spec, facts, as_json=common.as_json, timing=campaign.timing, write=for_terminal
-    )
+        from adagcn.report.experiment_figures import compared_models, comparison_figure
+
+        write_figure(figure, comparison_figure(compared_models(found), title=spec.title))
+    facts = {"dataset": name, "graph": graph_facts(graph), **protocol}
+    campaign.show(spec, found, facts, common)
 
 
 def _recipes(models: list[str], text: str | None) -> dict[str, list[str]]:
-    """Return the presets to try each model with; a model without any of them is a mistake."""
+    """Return the presets to try each model with; refuse a model that has none of them."""
     from adagcn.models.support.registry import default_preset, presets_of
 
     if text is None:
@@ -125,13 +109,13 @@ def _recipes(models: list[str], text: str | None) -> dict[str, list[str]]:
     found = {model: [name for name in asked if name in there[model]] for model in models}
     for model, names in found.items():
         if not names:
-            fix = f"it has {', '.join(there[model])}; name one of them or leave the model out"
-            raise InputError("AGC-I1030", f"--presets has none of {model}", got=text, fix=fix)
+            fix = f"add one of its presets ({', '.join(there[model])}) or leave {model} out"
+            raise InputError("AGC-I1030", f"--presets has none for {model}", got=text, fix=fix)
     return found
 
 
 def _settings(models: list[str], pairs: list[str]) -> dict[str, dict[str, Any]]:
-    """Return the settings of each model; those without a model's name must fit all of them."""
+    """Return the settings of each model; one without a model's name must suit all models."""
     from adagcn.experiments.spec import settings_of
 
     names = {model: settings_of(model) for model in models}
@@ -149,11 +133,3 @@ def _settings(models: list[str], pairs: list[str]) -> dict[str, dict[str, Any]]:
         }
         for model in models
     }
-
-
-def _draw(path: Path, spec: Spec, found: list[CellOutcome]) -> None:
-    from adagcn.experiments.figures import compare_figure
-    from adagcn.experiments.outcome_figures import compared_models
-
-    compare_figure(path, compared_models(found), title=spec.title)
-    note(f"written: {path}")

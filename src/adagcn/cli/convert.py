@@ -9,7 +9,7 @@ import typer
 
 from adagcn.cli.graph_options import TableOptions, graph_facts, graph_rows
 from adagcn.cli.options import Common, Force, with_option_groups
-from adagcn.cli.output import check_out, facts_table, print_json, screen
+from adagcn.cli.output import check_out, facts_table, print_result
 from adagcn.errors import InputError
 
 
@@ -55,10 +55,7 @@ def convert(
     from adagcn.graph import Graph
 
     facts = {"path": out, "format": kind, **graph_facts(Graph.from_npz(out))}
-    if common.as_json:
-        print_json(facts)
-    else:
-        screen().print(facts_table(graph_rows(facts)))
+    print_result(facts, facts_table(graph_rows(facts)), as_json=common.as_json)
 
 
 def _form_of(origin: Path) -> str:

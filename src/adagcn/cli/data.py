@@ -1,4 +1,4 @@
-"""``adagcn data``: the data sets that have a name, and files of one's own."""
+"""``adagcn data``: named data sets, and files of your own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import typer
 from adagcn.cli.convert import convert
 from adagcn.cli.graph_options import graph_facts, graph_rows
 from adagcn.cli.options import Common, DataDir, Offline, with_option_groups
-from adagcn.cli.output import facts_table, print_json, rows_table, screen
+from adagcn.cli.output import facts_table, print_json, print_result, rows_table, screen
 from adagcn.errors import AdaGCNError, IntegrityError
 
 if TYPE_CHECKING:
+    from adagcn.data import Verification
     from adagcn.graph import Graph
 
 data_app = typer.Typer(help="List, fetch, describe, check and convert data sets.")
@@ -28,9 +29,9 @@ _DISAGREES = IntegrityError.exit_code
 @data_app.command("list")
 @with_option_groups
 def list_datasets(common: Common, data_dir: DataDir = None) -> None:
-    """Show the data sets that have a name: sizes, the paper's Table 1, licenses, what is here.
+    """List the named data sets: sizes, the paper's Table 1, licenses, and which files are here.
 
-    Sizes are those after cleaning as in the paper, on which models are trained.
+    Models are trained on graphs cleaned as in the paper; the sizes are those after cleaning.
     """
     from adagcn.data import CATALOG, dataset_info
 
@@ -55,17 +56,15 @@ def list_datasets(common: Common, data_dir: DataDir = None) -> None:
 def get_dataset(
     name: Name, common: Common, data_dir: DataDir = None, offline: Offline = False
 ) -> None:
-    """Find or download a data set and verify it; with --data-dir, put it there."""
+    """Find or download a data set and verify it; with --data-dir, copy it there."""
     from adagcn.data import locate_dataset
 
     if data_dir is None:
         path = locate_dataset(name, offline=offline or None)
     else:
         path = _copied_to(data_dir, name, offline)
-    if common.as_json:
-        print_json({"name": name, "path": path, "bytes": path.stat().st_size})
-    else:
-        screen().print(f"{name} is verified: {path}", soft_wrap=True)
+    facts = {"name": name, "path": path, "bytes": path.stat().st_size}
+    print_result(facts, f"{name} is verified: {path}", as_json=common.as_json)
 
 
 @data_app.command("info")
@@ -87,37 +86,29 @@ def describe(
         graph = load_graph(what, data_dir=data_dir)
         facts = {"path": what, **graph_facts(graph), "class_sizes": _class_sizes(graph)}
         shown = graph_rows(facts)
-    if common.as_json:
-        print_json(facts)
-    else:
-        screen().print(facts_table(shown))
+    print_result(facts, facts_table(shown), as_json=common.as_json)
 
 
 @data_app.command("verify")
 @with_option_groups
 def verify(
     name: Annotated[
-        str, typer.Argument(metavar="NAME|all", help="A data set, or all that are here.")
+        str, typer.Argument(metavar="NAME|all", help="A data set, or all found on this machine.")
     ],
     common: Common,
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
-    """Check files byte by byte and count what they hold; exit code 4 if something is wrong."""
+    """Check data files byte by byte and count their contents; exit code 4 if one is wrong."""
     from adagcn.data import CATALOG, dataset_info, verify_dataset
 
     if name == "all":
         names = [each for each in CATALOG if dataset_info(each, data_dir=data_dir)["path"]]
         reports = [_verified_or_error(each, data_dir) for each in names]
     else:
-        verification = verify_dataset(name, data_dir=data_dir, offline=offline or None)
-        reports = [{**asdict(verification), "agrees": verification.agrees, "error": None}]
-    if common.as_json:
-        print_json({"datasets": reports})
-    else:
-        console = screen()
-        rows = [[r["name"], "as it should be" if r["agrees"] else _wrong(r)] for r in reports]
-        console.print(facts_table((row[0], row[1]) for row in rows))
+        reports = [_report(verify_dataset(name, data_dir=data_dir, offline=offline or None))]
+    shown = facts_table((report["name"], _verdict(report)) for report in reports)
+    print_result({"datasets": reports}, shown, as_json=common.as_json)
     if not all(report["agrees"] for report in reports):
         raise typer.Exit(_DISAGREES)
 
@@ -139,16 +130,21 @@ def _verified_or_error(name: str, data_dir: Path | None) -> dict[str, Any]:
     from adagcn.data import verify_dataset
 
     try:
-        verification = verify_dataset(name, data_dir=data_dir, offline=True)
+        return _report(verify_dataset(name, data_dir=data_dir, offline=True))
     except AdaGCNError as error:
         return {"name": name, "agrees": False, "error": str(error)}
+
+
+def _report(verification: Verification) -> dict[str, Any]:
     return {**asdict(verification), "agrees": verification.agrees, "error": None}
 
 
-def _wrong(report: dict[str, Any]) -> str:
+def _verdict(report: dict[str, Any]) -> str:
+    if report["agrees"]:
+        return "as expected"
     if report["error"] is not None:
         return str(report["error"])
-    return f"holds {_counts(report['held'])} instead of {_counts(report['expected'])}"
+    return f"has {_counts(report['held'])} instead of {_counts(report['expected'])}"
 
 
 def _catalog_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:

@@ -80,12 +80,13 @@ def demo(
 
 def _draw(path: Path, run: TrainingRun, results: list[_Result], n_scored: int) -> Path | None:
     """Write the figure; where matplotlib is missing, say how to get it and go on."""
-    from adagcn.report.depth_figure import save_depth_figure
+    from adagcn.report.depth_figure import depth_figure
+    from adagcn.report.drawing import save_figure
 
     controls = {result.name.split(",")[0]: result.accuracy for result in results[1:]}
     title = f"Cora, {_SPLIT}: accuracy on {n_scored:,} validation nodes by depth"
     try:
-        save_depth_figure(path, run.accuracy_by_depth, controls, title=title)
+        save_figure(path, depth_figure(run.accuracy_by_depth, controls, title=title))
     except ResourceError as error:
         note(str(error))
         return None

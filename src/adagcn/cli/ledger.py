@@ -1,4 +1,4 @@
-"""``adagcn ledger``: look at finished runs, write them to a small file, take them over."""
+"""``adagcn ledger``: show the finished runs, export and import them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from adagcn.cli.campaign_options import DEFAULT_LEDGER, LedgerPath
 from adagcn.cli.options import Common, Force, with_option_groups
-from adagcn.cli.output import check_out, percent, print_json, rows_table, screen
+from adagcn.cli.output import check_out, percent, print_json, print_result, rows_table, screen
 
 if TYPE_CHECKING:
     from adagcn.experiments.ledger import LedgerRow
@@ -37,29 +37,33 @@ def export_rows(
     with Ledger(path, create=False) as ledger:
         n_rows = export_ledger(ledger, out)
     facts = {"ledger": path, "out": out, "runs": n_rows, "bytes": out.stat().st_size}
-    _say(facts, f"{n_rows:,} runs are in {out} ({facts['bytes']:,} bytes)", common)
+    told = f"{n_rows:,} runs written to {out} ({facts['bytes']:,} bytes)"
+    print_result(facts, told, as_json=common.as_json)
 
 
 @ledger_app.command("import")
 @with_option_groups
 def import_rows(
-    export: Annotated[Path, typer.Argument(metavar="EXPORT", help="A file of ledger export.")],
+    export: Annotated[
+        Path, typer.Argument(metavar="EXPORT", help="A file that adagcn ledger export wrote.")
+    ],
     common: Common,
     path: LedgerPath = DEFAULT_LEDGER,
 ) -> None:
-    """Take over the runs of an exported ledger; runs that are there already stay."""
+    """Import the runs of an exported ledger; runs that the ledger has already stay as they are."""
     from adagcn.experiments.exchange import import_ledger
     from adagcn.experiments.ledger import Ledger
 
     with Ledger(path) as ledger:
         n_new = import_ledger(ledger, export)
-    _say({"ledger": path, "export": export, "new": n_new}, f"{n_new:,} runs are new", common)
+    facts = {"ledger": path, "export": export, "new": n_new}
+    print_result(facts, f"{n_new:,} new runs imported", as_json=common.as_json)
 
 
 @ledger_app.command("show")
 @with_option_groups
 def show(common: Common, path: LedgerPath = DEFAULT_LEDGER) -> None:
-    """Show how many runs there are of each model, recipe and data set, and the newest."""
+    """Count the runs of each model, preset and data set, and show when the newest finished."""
     from adagcn.experiments.ledger import Ledger
 
     with Ledger(path, create=False) as ledger:
@@ -67,26 +71,19 @@ def show(common: Common, path: LedgerPath = DEFAULT_LEDGER) -> None:
     groups = _groups(rows)
     newest = max((row.result.finished for row in rows), default=None)
     if common.as_json:
-        everything = [row.model_dump() for row in rows]
-        print_json(
-            {
-                "ledger": path,
-                "n": len(rows),
-                "newest": newest,
-                "groups": groups,
-                "rows": everything,
-            }
-        )
+        facts = {"ledger": path, "n": len(rows), "newest": newest, "groups": groups}
+        print_json({**facts, "rows": [row.model_dump() for row in rows]})
         return
     console = screen()
     header = ["model", "preset", "settings", "data set", "splits", "n", "mean"]
     console.print(rows_table(header, [_cells(group) for group in groups], width=console.width))
     console.print()
-    console.print(f"{len(rows):,} runs in {path}, the newest of {newest}", soft_wrap=True)
+    told = f"{len(rows):,} runs in {path}"
+    console.print(f"{told}, the newest finished {newest}" if newest else told, soft_wrap=True)
 
 
 def _groups(rows: list[LedgerRow]) -> list[dict[str, Any]]:
-    """Return the runs that differ in split and seed only, together."""
+    """Group the runs that differ only in split and seed."""
     from adagcn.experiments.runs import canonical_json
 
     members: dict[tuple[Any, ...], list[LedgerRow]] = defaultdict(list)
@@ -116,10 +113,3 @@ def _cells(group: dict[str, Any]) -> list[str]:
         str(group["n"]),
         percent(group["mean"]),
     ]
-
-
-def _say(facts: dict[str, Any], words: str, common: Common) -> None:
-    if common.as_json:
-        print_json(facts)
-    else:
-        screen().print(words, soft_wrap=True)

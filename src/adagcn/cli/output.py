@@ -53,6 +53,22 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
+def print_result(facts: Mapping[str, Any], shown: str | Table, *, as_json: bool) -> None:
+    """Print a command's result: ``facts`` as JSON, else ``shown``, a sentence or a table."""
+    if as_json:
+        print_json(facts)
+    else:
+        screen().print(shown, soft_wrap=isinstance(shown, str))
+
+
+def write_figure(path: Path, figure: Any) -> None:
+    """Write a figure of the report, and say so on standard error."""
+    from adagcn.report.drawing import save_figure
+
+    save_figure(path, figure)
+    note(f"written: {path}")
+
+
 def facts_table(facts: Iterable[tuple[str, str]], *, title: str | None = None) -> Table:
     """Return a two-column table of names and values."""
     heading = None if title is None else Text(one_line(title), style="bold")

@@ -1,27 +1,19 @@
-"""``adagcn reproduce``: the paper's tables, or an experiment of one's own."""
+"""``adagcn reproduce``: the paper's tables, or an experiment of your own."""
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from adagcn.cli.campaign_options import (
-    CampaignOptions,
-    check_figure,
-    chosen_names,
-    for_terminal,
-    show_outcomes,
-)
+from adagcn.cli.campaign_options import CampaignOptions, check_figure, chosen_names
 from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
-from adagcn.cli.output import note
+from adagcn.cli.output import write_figure
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
-    from adagcn.experiments.outcome import CellOutcome
     from adagcn.experiments.spec import Row, Spec
 
 
@@ -39,21 +31,21 @@ def reproduce(
         str | None, typer.Option("--models", metavar="A,B", help="Only these models.")
     ] = None,
     presets: Annotated[
-        str | None, typer.Option("--presets", metavar="P,Q", help="Only these recipes.")
+        str | None, typer.Option("--presets", metavar="P,Q", help="Only these presets.")
     ] = None,
     splits: Annotated[
-        int | None, typer.Option("--splits", metavar="N", min=1, help="No more than N splits.")
+        int | None, typer.Option("--splits", metavar="N", min=1, help="At most N splits.")
     ] = None,
     inits: Annotated[
         int | None,
-        typer.Option("--inits", metavar="N", min=1, help="No more than N fits on each split."),
+        typer.Option("--inits", metavar="N", min=1, help="At most N fits per split."),
     ] = None,
     seeded_by: Annotated[
         Path | None,
-        typer.Option("--import", metavar="FILE", help="Take over an exported ledger first."),
+        typer.Option("--import", metavar="FILE", help="Import an exported ledger first."),
     ] = None,
     style: Annotated[
-        Literal["text", "md", "csv", "latex"], typer.Option("--format", help="Form of the table.")
+        Literal["text", "md", "csv", "latex"], typer.Option("--format", help="Format of the table.")
     ] = "text",
     figure: Annotated[
         Path | None,
@@ -65,41 +57,27 @@ def reproduce(
 ) -> None:
     """Run the experiment behind a table or figure of the paper, or show it from finished runs.
 
-    What the ledger has is not trained again. Every number stands with its interval, its number of
-    runs and, where the paper has one, the difference to it.
+    Finished runs are kept in the ledger and never trained again. Every number comes with its
+    interval, its number of runs and, where the paper reports one, the difference from it.
     """
     if common.as_json and style != "text":
         raise InputError(
-            "AGC-I903", "--format does not go with --json", got=style, fix="leave one of them out"
+            "AGC-I903", "--format cannot be combined with --json", got=style, fix="leave one out"
         )
     check_figure(figure, force=force)
     from adagcn.experiments.campaign import load_graphs
     from adagcn.experiments.spec_files import load_spec
-    from adagcn.experiments.tables import render
 
     whole = load_spec(experiment)
     spec = _capped(_chosen(whole, datasets, models, presets), splits, inits)
     graphs = load_graphs(spec, data_dir=data_dir, offline=offline or None)
-    found = campaign.outcomes(
-        spec, graphs, seed=common.seed, threads=common.threads, seeded_by=seeded_by
-    )
+    found = campaign.outcomes(spec, graphs, common, seeded_by=seeded_by)
     if figure is not None:
-        _draw(figure, spec, found)
-    facts = {
-        "experiment": experiment,
-        "title": spec.title,
-        "splits": spec.splits,
-        "seed": common.seed,
-        "threads": common.threads,
-    }
-    show_outcomes(
-        found,
-        spec,
-        facts,
-        as_json=common.as_json,
-        timing=campaign.timing,
-        write=for_terminal if style == "text" else partial(render, style=style),
-    )
+        from adagcn.report.experiment_figures import depth_curves, depth_panels
+
+        write_figure(figure, depth_panels(depth_curves(found), title=spec.title))
+    facts = {"experiment": experiment, "title": spec.title, "splits": spec.splits}
+    campaign.show(spec, found, facts, common, style)
 
 
 def _chosen(spec: Spec, datasets: str | None, models: str | None, presets: str | None) -> Spec:
@@ -123,15 +101,15 @@ def _chosen(spec: Spec, datasets: str | None, models: str | None, presets: str |
     if not rows:
         raise InputError(
             "AGC-I904",
-            "no row of the experiment is left",
+            "the options leave no row of the experiment",
             got=f"--datasets {datasets}, --models {models}, --presets {presets}",
-            fix="ask for less narrow ones",
+            fix="leave one of them out",
         )
     return spec.model_copy(update={"columns": columns, "rows": rows})
 
 
 def _capped(spec: Spec, splits: int | None, inits: int | None) -> Spec:
-    """Return the experiment with no more splits and initializations than asked for."""
+    """Return the experiment with at most this many splits and initializations."""
     n_splits = max(map(spec.splits_of, spec.rows))
     n_inits = max(
         spec.inits_of(row, column)
@@ -144,7 +122,7 @@ def _capped(spec: Spec, splits: int | None, inits: int | None) -> Spec:
                 "AGC-I905",
                 f"{option} is more than the experiment has",
                 got=cap,
-                fix=f"use at most {most}, or a spec of your own",
+                fix=f"use at most {most}, or write your own spec",
             )
     rows = [_capped_row(spec, row, splits or n_splits, inits or n_inits) for row in spec.rows]
     return spec.model_copy(update={"rows": rows})
@@ -158,11 +136,3 @@ def _capped_row(spec: Spec, row: Row, splits: int, inits: int) -> Row:
             "inits_on": {label: min(count, inits) for label, count in counts.items()},
         }
     )
-
-
-def _draw(path: Path, spec: Spec, found: list[CellOutcome]) -> None:
-    from adagcn.experiments.figures import depth_figure
-    from adagcn.experiments.outcome_figures import depth_curves
-
-    depth_figure(path, depth_curves(found), title=spec.title, x_label="layers")
-    note(f"written: {path}")

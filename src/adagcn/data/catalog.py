@@ -1,4 +1,4 @@
-"""The data sets of the paper: where they come from, what they hold, how to know them."""
+"""The data sets of the paper: where they come from, what they hold, how to verify them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
+from typing import Any
 
 from adagcn.errors import InputError
 
 _PPNP = "https://raw.githubusercontent.com/gasteigerjo/ppnp/master/ppnp/data"
+_PPNP_ORIGIN = "GitHub repository gasteigerjo/ppnp, folder ppnp/data"
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Counts:
     Parameters
     ----------
     n_nodes, n_edges, n_features, n_classes : int
-        An edge joins two nodes and counts once.
+        An edge between two nodes counts once.
     """
 
     n_nodes: int
@@ -37,9 +39,9 @@ class DataFile:
     name : str
         Its name in a folder of data sets.
     digests : tuple of str
-        Any of these is accepted; empty if none is known, and then the file is never read by name.
+        The file must have one of these; empty if none is known.
     url : str or None
-        Where to get it; None if it is not downloaded.
+        Where to download it; None if it is never downloaded.
     """
 
     name: str
@@ -54,9 +56,9 @@ class DataSet:
     Parameters
     ----------
     key : str
-        The name that users write.
+        The name for the library and the command line.
     title : str
-        The name that the paper's tables print.
+        The name in the paper's tables.
     origin, license : str
         Who published the file, and on what terms.
     file : DataFile
@@ -64,13 +66,13 @@ class DataSet:
     raw_nodes : int
         Nodes in the file.
     cleaned : Counts
-        The graph after cleaning as the paper does it: what models are trained on.
+        The graph after the paper's cleaning: what models are trained on.
     paper : Counts
-        What the paper's Table 1 prints.
+        The counts in the paper's Table 1.
     n_known : int
         Nodes that the paper's split protocol draws from.
     fewer_labels : tuple of int
-        Training nodes per class in the paper's Table 3, besides 20.
+        Training nodes per class in the paper's Table 3, other than 20.
     note : str
         Why the counts differ, and what else a user should know.
     packaged : bool
@@ -91,6 +93,12 @@ class DataSet:
     packaged: bool = False
 
 
+def _from_ppnp(key: str, title: str, *digests: str, **known: Any) -> DataSet:
+    """Return a data set whose file PPNP's repository publishes."""
+    file = DataFile(f"{key}.npz", digests, f"{_PPNP}/{key}.npz")
+    return DataSet(key, title, license="MIT", file=file, **{"origin": _PPNP_ORIGIN, **known})
+
+
 _CORA = DataSet(
     key="cora",
     title="Cora",
@@ -104,35 +112,23 @@ _CORA = DataSet(
     cleaned=Counts(2485, 5069, 1433, 7),
     paper=Counts(2708, 5429, 1433, 7),
     note="The graph of the paper's Table 1, before the largest component is taken; its 5,429 "
-    "citations join 5,278 pairs. Node order is not Planetoid's.",
+    "citations join 5,278 pairs. The node order is not Planetoid's.",
     packaged=True,
 )
-_CORA_ML = DataSet(
-    key="cora_ml",
-    title="Cora-ML",
-    origin="GitHub repository gasteigerjo/ppnp, folder ppnp/data",
-    license="MIT",
-    file=DataFile(
-        "cora_ml.npz",
-        ("sha256:e3439bfd32c4a962d5c56a4f313793baee39181c208c90a3915b61183d3e1cda",),
-        f"{_PPNP}/cora_ml.npz",
-    ),
+_CORA_ML = _from_ppnp(
+    "cora_ml",
+    "Cora-ML",
+    "sha256:e3439bfd32c4a962d5c56a4f313793baee39181c208c90a3915b61183d3e1cda",
     raw_nodes=2995,
     cleaned=Counts(2810, 7981, 2879, 7),
     paper=Counts(2708, 5429, 1433, 7),
     fewer_labels=(8, 16),
     note="The file that the paper's numbers rest on; its Table 1 prints the counts of Cora.",
 )
-_CITESEER = DataSet(
-    key="citeseer",
-    title="CiteSeer",
-    origin="GitHub repository gasteigerjo/ppnp, folder ppnp/data",
-    license="MIT",
-    file=DataFile(
-        "citeseer.npz",
-        ("sha256:9c72e32115590d1e6b2701f7af490519c8b2948ade22ec513e262aac3e47f722",),
-        f"{_PPNP}/citeseer.npz",
-    ),
+_CITESEER = _from_ppnp(
+    "citeseer",
+    "CiteSeer",
+    "sha256:9c72e32115590d1e6b2701f7af490519c8b2948ade22ec513e262aac3e47f722",
     raw_nodes=3312,
     cleaned=Counts(2110, 3668, 3703, 6),
     paper=Counts(3327, 4732, 3703, 6),
@@ -140,20 +136,12 @@ _CITESEER = DataSet(
     note="The file that the paper's numbers rest on; its Table 1 prints the counts of Planetoid's "
     "CiteSeer.",
 )
-_PUBMED = DataSet(
-    key="pubmed",
-    title="PubMed",
-    origin="GitHub repository gasteigerjo/ppnp, folder ppnp/data, or Planetoid's files re-written "
-    "as .npz",
-    license="MIT",
-    file=DataFile(
-        "pubmed.npz",
-        (
-            "git-blob:e7dbba82dd4aaeff5a0e59b23d58158ced3ec42c",
-            "sha256:2c81a6c0d6343522ebf9cc46e61d9cfa7bcd6c4496863d42c5c81af6cf8e5cfe",
-        ),
-        f"{_PPNP}/pubmed.npz",
-    ),
+_PUBMED = _from_ppnp(
+    "pubmed",
+    "PubMed",
+    "git-blob:e7dbba82dd4aaeff5a0e59b23d58158ced3ec42c",
+    "sha256:2c81a6c0d6343522ebf9cc46e61d9cfa7bcd6c4496863d42c5c81af6cf8e5cfe",
+    origin=f"{_PPNP_ORIGIN}, or Planetoid's files re-written as .npz",
     raw_nodes=19717,
     cleaned=Counts(19717, 44324, 500, 3),
     paper=Counts(19717, 44338, 500, 3),
@@ -161,26 +149,18 @@ _PUBMED = DataSet(
     note="The re-written file has Planetoid's node order, so its seeded splits need not be the "
     "paper's node for node.",
 )
-_MS_ACADEMIC = DataSet(
-    key="ms_academic",
-    title="MS Academic",
-    origin="GitHub repository gasteigerjo/ppnp, folder ppnp/data, or EdisonLeeeee/GraphData's "
-    "Coauthor CS re-written as .npz",
-    license="MIT",
-    file=DataFile(
-        "ms_academic.npz",
-        (
-            "git-blob:9bdd7da943d86b74297e8d32e99eb64245b52835",
-            "sha256:dcbc989dcad4e6e5d0e4e08a4b3705a36fc17a09f733e1ce105b65061682c313",
-        ),
-        f"{_PPNP}/ms_academic.npz",
-    ),
+_MS_ACADEMIC = _from_ppnp(
+    "ms_academic",
+    "MS Academic",
+    "git-blob:9bdd7da943d86b74297e8d32e99eb64245b52835",
+    "sha256:dcbc989dcad4e6e5d0e4e08a4b3705a36fc17a09f733e1ce105b65061682c313",
+    origin=f"{_PPNP_ORIGIN}, or EdisonLeeeee/GraphData's Coauthor CS re-written as .npz",
     raw_nodes=18333,
     cleaned=Counts(18333, 81894, 6805, 15),
     paper=Counts(18333, 81894, 6805, 15),
     n_known=5000,
     fewer_labels=(8, 15),
-    note="Node order of the re-written file is not confirmed against the original.",
+    note="The node order of the re-written file has not been confirmed against the original.",
 )
 _REDDIT = DataSet(
     key="reddit",
@@ -202,7 +182,7 @@ CATALOG: Mapping[str, DataSet] = MappingProxyType(
 
 
 def find_dataset(name: str) -> DataSet:
-    """Return the catalog's entry for a name.
+    """Return the catalog entry of a data set.
 
     Parameters
     ----------
@@ -217,7 +197,7 @@ def find_dataset(name: str) -> DataSet:
     Raises
     ------
     InputError
-        If there is none, with the names that come nearest.
+        If the name is unknown, with the closest names.
     """
     if name not in CATALOG:
         near = get_close_matches(name.lower().replace("-", "_"), CATALOG, n=2, cutoff=0.4)

@@ -1,4 +1,4 @@
-"""Cleaning of a graph, as the paper does it for its data sets or only in part.
+"""Cleaning of a graph: all of the steps that the paper takes, or some of them.
 
 The steps come in the paper's order: edge weights to 1, both directions, no self-loops, largest
 connected component, feature rows divided by their L1 norm.
@@ -30,23 +30,23 @@ def clean(
     largest_component: bool = False,
     feature_norm: FeatureNorm | None = None,
 ) -> Graph:
-    """Return the graph after the steps that are asked for, and no others.
+    """Return the graph after the chosen steps.
 
     Parameters
     ----------
     graph : Graph
-        The graph; it stays as it is.
+        The graph, which is not changed.
     undirected : bool
-        Let every edge join both its ends, with the larger weight of the two directions.
+        Let every edge run both ways, with the larger weight of the two directions.
     unweighted : bool
         Set every edge weight to 1.
     drop_self_loops : bool
         Remove the edges from a node to itself.
     largest_component : bool
-        Keep the largest connected component, direction ignored; of several the one that holds the
-        lowest node. Ids stay the user's, and classes stay even if no node of theirs is left.
+        Keep only the largest connected component, ignoring direction; on a tie, the one with the
+        first node. Ids and classes stay, even a class without a remaining node.
     feature_norm : {"l1"} or None
-        Divide each row of the features by its L1 norm; rows of zeros stay.
+        Divide each feature row by its L1 norm; rows of zeros stay.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def clean(
 
 
 def clean_as_paper(graph: Graph) -> Graph:
-    """Return the graph after all steps, as the paper cleans its data sets."""
+    """Return the graph after all steps: cleaned as the paper's data sets are."""
     return clean(
         graph,
         undirected=True,
@@ -92,7 +92,7 @@ def normalize_rows_l1(features: Features) -> Features:
     Parameters
     ----------
     features : ndarray or sparse matrix of shape (n_nodes, n_features)
-        Floats; anything else is taken as float32.
+        Floats; other numbers are converted to float32.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""One ``.npz`` file out of the files of other libraries, with the split that they come with."""
+"""Other libraries' files as one ``.npz`` file, with the split that they come with."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write_converted(
     labels : ndarray of shape (n_nodes,)
         −1 where unknown.
     split : Split
-        What ``public`` means for this file.
+        The file's ``public`` split.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def write_converted(
 
 
 def checked_csr(parts: Mapping[str, Any], shape: Iterable[Any]) -> sparse.csr_array:
-    """Return the CSR matrix of raw arrays from outside.
+    """Return a CSR matrix from untrusted arrays.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ def checked_csr(parts: Mapping[str, Any], shape: Iterable[Any]) -> sparse.csr_ar
     data, indices, indptr = (np.asarray(parts[key]) for key in ("data", "indices", "indptr"))
     # SciPy's own check passes over a last pointer below zero and crashes on it later.
     if indptr.dtype.kind not in "iu" or indptr.size == 0 or not 0 <= indptr[-1] <= len(data):
-        raise ValueError("row pointers that leave the data")
+        raise ValueError("row pointers beyond the data")
     rows, columns = (int(size) for size in shape)
     matrix = sparse.csr_array((data, indices, indptr), shape=(rows, columns))
     matrix.check_format(full_check=True)
     if (np.diff(indptr) < 0).any():
-        raise ValueError("row pointers that go back")
+        raise ValueError("row pointers that decrease")
     matrix.sum_duplicates()
     return matrix
 

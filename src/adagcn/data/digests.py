@@ -1,4 +1,4 @@
-"""Whether a file holds the bytes that were promised."""
+"""Whether a file holds the expected bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CHUNK = 2**20
 
 
 def file_digest(path: Path, kind: str = "sha256") -> str:
-    """Return the digest of a file, with its kind in front.
+    """Return the digest of a file, prefixed with its kind.
 
     Parameters
     ----------
@@ -56,18 +56,18 @@ def check_digest(path: Path, accepted: Collection[str], *, fix: str) -> None:
     accepted : collection of str
         Digests as :func:`file_digest` writes them.
     fix : str
-        What the user can do about a wrong file.
+        What the user can do about another file.
 
     Raises
     ------
     IntegrityError
-        Naming the file, what was expected and what is there.
+        Naming the file, the accepted digests and the file's own.
     """
     if not is_genuine(path, accepted):
         kinds = sorted({digest.split(":")[0] for digest in accepted})
         raise IntegrityError(
             "AGC-G241",
-            f"the file {str(path)!r} is not the one expected: it should be "
+            f"the file {str(path)!r} is not the one expected, with digest "
             f"{' or '.join(sorted(accepted))}",
             got=" / ".join(file_digest(path, kind) for kind in kinds),
             fix=fix,

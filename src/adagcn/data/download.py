@@ -1,4 +1,4 @@
-"""Files from the network: fetched to a private place, verified, and only then put in place."""
+"""Downloads: fetched into a temporary folder, verified, and only then moved into place."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class FetchPolicy:
     Parameters
     ----------
     attempts : int
-        How often a failing transfer is tried.
+        How often a transfer is tried.
     backoff : float
         Seconds before the second attempt; doubled before each further one.
     timeout : float
-        Seconds without a byte after which an attempt has failed.
+        Seconds without a byte after which an attempt fails.
     max_seconds : float
-        Seconds after which an attempt has failed even if bytes still trickle in.
+        Seconds after which an attempt fails even if bytes still arrive.
     max_bytes : int
-        A longer answer is refused.
+        Longest answer that is accepted.
     """
 
     attempts: int = 3
@@ -46,14 +46,14 @@ DEFAULT_POLICY = FetchPolicy()
 
 
 def cache_folder() -> Path:
-    """Return the folder of this user for downloaded data sets; it need not exist yet."""
+    """Return the user's folder for downloaded data sets; it need not exist yet."""
     import pooch
 
     return Path(pooch.os_cache("adagcn"))
 
 
 def is_offline(offline: bool | None) -> bool:
-    """Return whether the network is off limits: as asked, else as ``ADAGCN_OFFLINE`` says."""
+    """Return ``offline``; if that is None, what the variable ``ADAGCN_OFFLINE`` says."""
     if offline is not None:
         return offline
     return os.environ.get("ADAGCN_OFFLINE", "").strip().lower() not in ("", "0", "false", "no")
@@ -71,11 +71,11 @@ def fetch(
     Parameters
     ----------
     file : DataFile
-        What to get.
+        The file to download.
     folder : Path
-        Where to put it; made if it is not there.
+        Where to put it; created if missing.
     offline : bool, optional
-        Refuse to use the network; by default as the environment variable ``ADAGCN_OFFLINE`` says.
+        Never use the network; by default as the environment variable ``ADAGCN_OFFLINE`` says.
     policy : FetchPolicy
         Attempts, waiting times and the largest size.
 
@@ -89,15 +89,15 @@ def fetch(
     ResourceError
         If the network, the server or the disk fails, or the network may not be used.
     IntegrityError
-        If the bytes are twice not the ones promised; the last ones are kept as ``*.bad``.
+        If the digest is wrong twice; the last download is kept as ``*.bad``.
     UnsafeFileError
-        If the answer is too long or leads away from the web.
+        If the answer is too long or redirects away from the web.
     """
     target = folder / file.name
     if file.url is None or not file.digests or is_offline(offline):
         raise ResourceError(
             "AGC-R260",
-            f"the file {file.name} is not here and may not be downloaded",
+            f"the file {file.name} was not found and may not be downloaded",
             got="offline mode" if is_offline(offline) else "no address with a known digest",
             fix=_by_hand(target),
         )
@@ -113,7 +113,7 @@ def fetch(
         raise ResourceError(
             "AGC-R261",
             f"the file {str(target)!r} could not be stored: {error.strerror or error}",
-            fix="check that the folder may be written to and has room, or pass another data_dir",
+            fix="check that the folder is writable and the disk not full, or pass another data_dir",
         ) from error
     return target
 
@@ -132,9 +132,9 @@ def _download_genuine(
     check_digest(
         kept,
         digests,
-        fix="the server sent a web page: a login or proxy may stand in between"
+        fix="the server sent a web page: check whether a login or proxy is in the way"
         if page
-        else f"try again later, or get the file elsewhere and put it in place as {target}",
+        else f"try again later, or get the file elsewhere and save it as {target}",
     )
 
 
@@ -167,20 +167,20 @@ def _in_words(error: Exception) -> str:
 
     response = getattr(error, "response", None)
     if response is not None:
-        return f"the server answers {response.status_code} {response.reason}".rstrip()
+        return f"the server answered {response.status_code} {response.reason}".rstrip()
     if isinstance(error, Timeout):
         return "no answer in time"
     if isinstance(error, SSLError):
-        return f"its certificate is not accepted ({error})"
+        return f"the server's certificate was not accepted ({error})"
     if isinstance(error, ChunkedEncodingError):
-        return "the connection broke on the way"
+        return "the connection was lost"
     if isinstance(error, NoConnection):
-        return "there is no connection to the server"
+        return "the server could not be reached"
     return str(error)
 
 
 def _by_hand(target: Path) -> str:
-    """Return what a user can do without this program's help."""
+    """Return how a user can provide the file without a download."""
     return f"put {target.name} into {target.parent} or into the folder that ADAGCN_DATA names"
 
 
@@ -203,7 +203,7 @@ def _transfer(url: str, handle: BinaryIO, policy: FetchPolicy) -> None:
     except InvalidSchema as error:
         raise UnsafeFileError(
             "AGC-U263",
-            f"{url} leads to an address that is not on the web",
+            f"{url} redirects to an address that is not on the web",
             got=str(error),
             fix="do not use this address",
         ) from error
@@ -212,8 +212,8 @@ def _transfer(url: str, handle: BinaryIO, policy: FetchPolicy) -> None:
     except ValueError as error:
         raise ResourceError(
             "AGC-R266",
-            f"{url} answers with nonsense ({error})",
-            fix="try again later, or put the file in place by hand",
+            f"{url} sent an invalid answer ({error})",
+            fix="try again later, or download the file yourself",
         ) from error
     finally:
         for answer in answers:  # pooch leaves the connection open when a transfer fails
@@ -244,13 +244,13 @@ class _Capped:
             raise UnsafeFileError(
                 "AGC-U264",
                 f"{self._url} sends more than the {self._policy.max_bytes:,} bytes allowed",
-                fix="do not use this address, no data set of the catalog is that large",
+                fix="do not use this address: no data set of the catalog is that large",
             )
         if time.monotonic() > self._deadline:
             raise ResourceError(
                 "AGC-R265",
                 f"{self._url} took more than {self._policy.max_seconds:g} seconds",
-                fix="try again later, or put the file in place by hand",
+                fix="try again later, or download the file yourself",
             )
         self._handle.write(chunk)
 

@@ -39,11 +39,11 @@ def gasteiger_split(  # noqa: PLR0913
     n_stop: int = 500,
     classes: ArrayLike | None = None,
 ) -> Split:
-    """Make one of the splits of the paper's protocol, the same to the node.
+    """Make one of the splits of the paper's protocol, with exactly the same nodes.
 
-    ``n_known`` nodes are drawn once and for all. ``train_per_class`` of each class and ``n_stop``
-    others are drawn from them by the split's own seed. ``"test"`` scores all nodes outside of the
-    known set; ``"val"`` scores the known nodes that are left.
+    A fixed seed draws ``n_known`` nodes. From these, the split's own seed draws ``train_per_class``
+    nodes of each class and ``n_stop`` others. ``"test"`` scores all nodes outside the known set;
+    ``"val"`` scores the remaining known nodes.
 
     Parameters
     ----------
@@ -52,16 +52,16 @@ def gasteiger_split(  # noqa: PLR0913
     kind : {"val", "test"}
         Which list of seeds, and what is scored.
     index : int
-        Position in the list, 0 to 19.
+        Which split, 0 to 19.
     n_known, train_per_class, n_stop : int
         Sizes; the paper uses 1,500 (5,000 for MS Academic), 20 and 500.
     classes : array-like, optional
-        Names of the classes for messages.
+        Names of the classes, for messages.
 
     Returns
     -------
     Split
-        Nodes in the order drawn; the scored nodes of ``"test"`` ascending.
+        Nodes in the order drawn; the scored nodes of ``"test"`` in ascending order.
     """
     if kind not in _SEEDS or not 0 <= index < N_SPLITS:
         raise InputError(
@@ -77,8 +77,7 @@ def gasteiger_split(  # noqa: PLR0913
     if len(labeled) <= n_known:
         raise InputError(
             "AGC-I224",
-            f"{kind}:{index} sets n_known={n_known:,} nodes aside, the graph has too few labeled "
-            "ones",
+            f"{kind}:{index} needs more than n_known={n_known:,} labeled nodes",
             got=len(labeled),
             fix="use stratified:0 for a small graph",
         )
@@ -94,8 +93,8 @@ def gasteiger_split(  # noqa: PLR0913
     if len(rest) <= n_stop:
         raise InputError(
             "AGC-I225",
-            f"n_stop={n_stop:,} leaves no known node to score besides {len(train_nodes):,} training"
-            " nodes",
+            f"n_stop={n_stop:,} leaves no known node to score after {len(train_nodes):,} training "
+            "nodes are drawn",
             got=len(rest),
             fix="lower n_stop or train_per_class, or use stratified:0",
         )

@@ -1,4 +1,4 @@
-"""Graphs made on the spot, for tests and for measuring at any size."""
+"""Random graphs of any size, for tests and measurements."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ def planted_partition(  # noqa: PLR0913
     mean_degree: float = 4.0,
     feature_signal: float = 1.0,
 ) -> Graph:
-    """Make a graph whose classes show both in the edges and in the features.
+    """Make a random graph whose edges and features both depend on the classes.
 
-    Time and memory grow with the edges and the feature values, never with pairs of nodes.
+    Time and memory grow with the number of edges and feature values, not with pairs of nodes.
 
     Parameters
     ----------
     n_nodes, n_classes, n_features : int
-        Sizes; classes are as equal as possible and scattered over the nodes.
+        Sizes; classes are as equal in size as possible and in random order.
     seed : int
-        Seed of everything drawn.
+        Seed of the random numbers.
     homophily : float
-        Chance that an edge stays within its class, 0 to 1.
+        Probability that an edge joins two nodes of one class, 0 to 1.
     mean_degree : float
-        Edge ends per node as drawn; pairs drawn twice count once, so the graph has a few less.
+        Mean degree as drawn; a pair drawn twice counts once, so the graph's is slightly lower.
     feature_signal : float
         Distance of each class's mean from the origin, in standard deviations of the noise.
 
     Returns
     -------
     Graph
-        Undirected, unweighted, without self-loops; node ids are positions.
+        An undirected, unweighted graph without self-loops; node ids are positions.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from adagcn.data.catalog import CATALOG, Counts, DataSet, find_dataset
 from adagcn.data.cleaning import clean_as_paper
@@ -14,13 +14,11 @@ from adagcn.data.download import cache_folder, fetch, is_offline
 from adagcn.errors import InputError, IntegrityError, ResourceError
 from adagcn.graph import Graph
 
+Folder: TypeAlias = "str | os.PathLike[str] | None"
+
 
 def load_dataset(
-    name: str,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    offline: bool | None = None,
-    raw: bool = False,
+    name: str, *, data_dir: Folder = None, offline: bool | None = None, raw: bool = False
 ) -> Graph:
     """Load a data set of the paper.
 
@@ -28,15 +26,15 @@ def load_dataset(
     ----------
     name : str
         A key of the catalog: ``cora`` (part of this package), ``cora_ml``, ``citeseer``,
-        ``pubmed``, ``ms_academic``; ``reddit`` once the user has converted its published files.
+        ``pubmed``, ``ms_academic``; ``reddit`` after you have converted its published files.
     data_dir : str or path-like, optional
-        A folder to look in first; then come the one that the environment variable ``ADAGCN_DATA``
-        names and the user's cache, into which a file that is nowhere is downloaded.
+        The folder to search first. Then come the folder in the environment variable
+        ``ADAGCN_DATA`` and the user's cache, into which a missing file is downloaded.
     offline : bool, optional
         Never download; by default as the environment variable ``ADAGCN_OFFLINE`` says.
     raw : bool
-        Leave out the paper's cleaning: edges without weight and direction, no self-loops, the
-        largest component, feature rows divided by their L1 norm.
+        Skip the paper's cleaning: unweighted and undirected edges, no self-loops, the largest
+        component only, feature rows divided by their L1 norm.
 
     Returns
     -------
@@ -50,7 +48,7 @@ def load_dataset(
     IntegrityError
         If the file found is not the published one.
     ResourceError
-        If the file is nowhere and cannot be downloaded.
+        If the file is not found and cannot be downloaded.
 
     Examples
     --------
@@ -65,18 +63,14 @@ def load_dataset(
 
 
 def load_graph(
-    text: str | os.PathLike[str],
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    offline: bool | None = None,
+    text: str | os.PathLike[str], *, data_dir: Folder = None, offline: bool | None = None
 ) -> Graph:
     """Load a data set by its name, or a user's own graph from an ``.npz`` file.
 
     Parameters
     ----------
     text : str or path-like
-        A key of the catalog, or the path of an ``.npz`` file, which is read as it is: a user's
-        graph is not cleaned.
+        A key of the catalog, or the path of an ``.npz`` file, which is not cleaned.
     data_dir, offline : optional
         As for :func:`load_dataset`.
 
@@ -89,17 +83,12 @@ def load_graph(
         return load_dataset(text, data_dir=data_dir, offline=offline)
     path = Path(text)
     if path.suffix != ".npz" and not path.exists():
-        find_dataset(str(text))  # raises with the names that come nearest
+        find_dataset(str(text))  # raises with the closest names
     return Graph.from_npz(path, name=path.name)
 
 
-def locate_dataset(
-    name: str,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    offline: bool | None = None,
-) -> Path:
-    """Return the verified file of a data set, downloading it if it is nowhere.
+def locate_dataset(name: str, *, data_dir: Folder = None, offline: bool | None = None) -> Path:
+    """Return the verified file of a data set, downloading it if it is not found.
 
     Parameters
     ----------
@@ -111,7 +100,7 @@ def locate_dataset(
     Returns
     -------
     Path
-        A file with a digest of the catalog; for a data set without one, the user's own conversion.
+        A file with a digest from the catalog, or the user's own conversion if there is no digest.
     """
     dataset = find_dataset(name)
     found = _find(dataset, data_dir)
@@ -125,12 +114,12 @@ def locate_dataset(
         found,
         dataset.file.digests,
         fix=f"move the file away so that {name} can be downloaded, or pass its path to use it as "
-        "a graph of your own",
+        "your own graph",
     )
     return found
 
 
-def dataset_info(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+def dataset_info(name: str, *, data_dir: Folder = None) -> dict[str, Any]:
     """Return what the catalog says about a data set, and where its file is.
 
     Parameters
@@ -143,8 +132,8 @@ def dataset_info(name: str, *, data_dir: str | os.PathLike[str] | None = None) -
     Returns
     -------
     dict
-        Plain values for printing: the fields of :class:`~adagcn.data.catalog.DataSet` and
-        ``path``, which is None if the file is not on this machine. The file is not read.
+        Plain values for printing: the fields of :class:`~adagcn.data.catalog.DataSet`, and
+        ``path``, None if there is no file on this machine. The file is not read.
     """
     dataset = find_dataset(name)
     found = _find(dataset, data_dir)
@@ -153,7 +142,7 @@ def dataset_info(name: str, *, data_dir: str | os.PathLike[str] | None = None) -
 
 @dataclass(frozen=True)
 class Verification:
-    """What a data set's file holds, beside what was expected.
+    """What a data set's file holds, and what was expected.
 
     Parameters
     ----------
@@ -164,9 +153,9 @@ class Verification:
     held : Counts
         The graph after cleaning.
     expected : Counts
-        What the catalog says it should be.
+        The catalog's counts.
     paper : Counts
-        What the paper's Table 1 prints.
+        The counts in the paper's Table 1.
     """
 
     name: str
@@ -184,10 +173,7 @@ class Verification:
 
 
 def verify_dataset(
-    name: str,
-    *,
-    data_dir: str | os.PathLike[str] | None = None,
-    offline: bool | None = None,
+    name: str, *, data_dir: Folder = None, offline: bool | None = None
 ) -> Verification:
     """Read a data set and compare its counts with the catalog's and the paper's.
 
@@ -201,7 +187,12 @@ def verify_dataset(
     Returns
     -------
     Verification
-        The counts; a wrong digest is an error before that.
+        The counts.
+
+    Raises
+    ------
+    IntegrityError
+        If the file is not the published one.
     """
     dataset = find_dataset(name)
     path = locate_dataset(name, data_dir=data_dir, offline=offline)
@@ -219,32 +210,31 @@ def verify_dataset(
 
 
 def _converted(dataset: DataSet, found: Path | None) -> Path:
-    """Return the file that the user converted; there is no digest to download one by."""
+    """Return the file that the user converted; without a digest nothing is downloaded."""
     if found is None:
         raise ResourceError(
             "AGC-R300",
-            f"the data set {dataset.key} is not downloaded, since no digest of its file is known "
-            "to verify it by",
-            fix=f"get {dataset.origin}; `adagcn data convert FOLDER {dataset.file.name}` writes a "
-            "file that is found in data_dir or ADAGCN_DATA",
+            f"the data set {dataset.key} cannot be downloaded: no digest is known to verify it",
+            fix=f"get {dataset.origin}; convert them with `adagcn data convert FOLDER "
+            f"{dataset.file.name}`, and put the file into data_dir or ADAGCN_DATA",
         )
     return found
 
 
 def _check_counts(dataset: DataSet, graph: Graph, path: Path) -> None:
-    """Refuse a converted file that holds another graph than its name says."""
+    """Refuse a converted file whose graph is not the one that its name promises."""
     if (graph.n_nodes, graph.n_features) != (dataset.raw_nodes, dataset.cleaned.n_features):
         raise IntegrityError(
             "AGC-G302",
-            f"{path} is not {dataset.title}: that has {dataset.raw_nodes:,} nodes and "
+            f"{path} is not {dataset.title}, which has {dataset.raw_nodes:,} nodes and "
             f"{dataset.cleaned.n_features:,} features",
             got=graph,
-            fix="convert the published files again, or pass the path to use the file as your own",
+            fix="convert the published files again, or pass the path to use your own graph",
         )
 
 
-def _find(dataset: DataSet, data_dir: str | os.PathLike[str] | None) -> Path | None:
-    """Return where the data set's file is, unread, or None."""
+def _find(dataset: DataSet, data_dir: Folder) -> Path | None:
+    """Return the path of the data set's file without reading it, or None."""
     if dataset.packaged:
         return Path(__file__).parent / "packaged" / dataset.file.name
     folders = [cache_folder()]
@@ -261,7 +251,7 @@ def _find(dataset: DataSet, data_dir: str | os.PathLike[str] | None) -> Path | N
 
 
 def _renew_if_damaged(dataset: DataSet, cached: Path) -> Path:
-    """Return the cached file, downloaded again if its bytes are wrong; those are kept aside."""
+    """Return the cached file; if it is damaged, set it aside as ``*.bad`` and download it again."""
     if is_genuine(cached, dataset.file.digests):
         return cached
     cached.replace(cached.with_name(f"{cached.name}.bad"))

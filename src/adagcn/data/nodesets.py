@@ -1,4 +1,4 @@
-"""The value that a split is: three sets of nodes that never overlap."""
+"""A split: three sets of nodes that never overlap."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Split:
     Parameters
     ----------
     name : str
-        How the split is written, such as ``"val:0"``.
+        The name of the split, such as ``"val:0"``.
     train_nodes : ndarray of int64
-        Positions of the nodes whose labels are trained on, in the order drawn.
+        Positions of the training nodes, in the order drawn.
     stop_nodes : ndarray of int64
         Positions of the nodes that decide when training stops.
     score_nodes : ndarray of int64
@@ -55,10 +55,10 @@ class Split:
         return content.hexdigest()
 
     def check_range(self, n_nodes: int) -> None:
-        """Refuse the split if it names a position that a graph of ``n_nodes`` does not have."""
+        """Refuse the split if a position is beyond a graph of ``n_nodes`` nodes."""
         everything = np.concatenate([self.train_nodes, self.stop_nodes, self.score_nodes])
         outside = everything[everything >= n_nodes]
-        problem = f"the split {self.name!r} leaves the graph of {n_nodes:,} nodes"
+        problem = f"the split {self.name!r} has positions beyond the graph's {n_nodes:,} nodes"
         refuse_nodes("AGC-I221", problem, outside)
 
 
@@ -66,18 +66,21 @@ def refuse_nodes(code: str, problem: str, nodes: NDArray[Any]) -> None:
     """Raise if there are offending nodes, showing the first five."""
     if len(nodes):
         raise InputError(
-            code, problem, got=nodes[:5].tolist(), fix="give each node one place in the split"
+            code,
+            problem,
+            got=nodes[:5].tolist(),
+            fix="give each node of the graph at most one role",
         )
 
 
 def check_class_size(
     members: Nodes, needed: int, label: int, classes: ArrayLike | None, split: str
 ) -> None:
-    """Refuse a class with fewer than ``needed`` nodes to draw from, by name and count."""
+    """Refuse a class with fewer than ``needed`` nodes to draw from."""
     if len(members) >= needed:
         return
     named = label if classes is None else np.asarray(classes)[label]
-    remedy = "lower train_per_class or merge the class"
+    remedy = "lower train_per_class or merge the class with another"
     raise InputError(
         "AGC-I231",
         f"the split {split} needs {needed} nodes to draw from in class {str(named)!r}",
@@ -110,12 +113,12 @@ def _checked_nodes(role: str, nodes: ArrayLike) -> Nodes:
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
         raise InputError(
             "AGC-I232",
-            f"{role} must be a list of positions of nodes that is not empty",
+            f"{role} must be a non-empty list of node positions",
             got=nodes,
             fix="give integers from 0 to n_nodes − 1",
         )
     values, counts = np.unique(array, return_counts=True)
-    refuse_nodes("AGC-I233", f"{role} has nodes twice", values[counts > 1])
+    refuse_nodes("AGC-I233", f"{role} has a node twice", values[counts > 1])
     refuse_nodes("AGC-I234", f"{role} has negative positions", values[values < 0])
     checked = array.astype(np.int64)
     checked.setflags(write=False)

@@ -1,10 +1,10 @@
-"""Planetoid's ``ind.*`` files: Python 2 pickles, read without letting them run anything.
+"""Planetoid's ``ind.*`` files: Python 2 pickles, read without running any of their code.
 
 The eight files of a data set hold the labeled training nodes (x, y), all nodes but the test nodes
 (allx, ally), the test nodes (tx, ty) with their positions (test.index), and the neighbors of every
 node (graph). They come from the GitHub repository kimiyoung/planetoid, folder data (Yang, Cohen and
-Salakhutdinov, ICML 2016). No digest of them is known here, so they are never downloaded: the user
-converts a copy once, and the library then reads the ``.npz``.
+Salakhutdinov, ICML 2016). No digest of them is known, so they are never downloaded: the user
+converts a copy once, and the library then reads the ``.npz`` file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _N_STOP = 500
 
 
 class PlanetoidFiles(NamedTuple):
-    """What the eight files hold, put together.
+    """The combined content of the eight files.
 
     Parameters
     ----------
@@ -63,10 +63,10 @@ def read_planetoid(
     folder : str or path-like
         Where the files ``ind.<name>.*`` are.
     name : str
-        ``"cora"``, ``"citeseer"`` or ``"pubmed"``, or whatever stands in the file names.
+        The name in the file names, such as ``"cora"``, ``"citeseer"`` or ``"pubmed"``.
     digests : mapping of str to str, optional
-        The digest of each file by its name, such as ``"sha256:…"``; checked before anything is
-        decoded. Without it the files are taken as they are, which is safe but unverified.
+        The digest of each file by its name, such as ``"sha256:…"``, checked before anything is
+        decoded. Without digests, reading is safe but the files are unverified.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def read_planetoid(
     Raises
     ------
     UnsafeFileError
-        If a file asks for anything besides arrays, sparse matrices and dictionaries of lists.
+        If a file asks for anything but arrays, sparse matrices and dictionaries of lists.
     FormatError
         If a file is damaged or the files do not fit together.
     """
@@ -103,21 +103,21 @@ def read_planetoid(
 def convert_planetoid(
     folder: str | os.PathLike[str], name: str, out: str | os.PathLike[str]
 ) -> Path:
-    """Convert Planetoid's files to one ``.npz`` file that carries the public split.
+    """Convert Planetoid's files to one ``.npz`` file that includes the public split.
 
     Parameters
     ----------
     folder : str or path-like
         Where the files ``ind.<name>.*`` are.
     name : str
-        What stands in the file names, such as ``"cora"``.
+        The name in the file names, such as ``"cora"``.
     out : str or path-like
         The file to write.
 
     Returns
     -------
     Path
-        The file written; ``public`` is a split of it.
+        The file written; it has the split ``public``.
     """
     files = read_planetoid(folder, name)
     return write_converted(out, files.adjacency, files.features, files.labels, files.split)
@@ -178,7 +178,7 @@ def _unpickle(path: Path) -> Any:
         raise FormatError(
             "AGC-F272",
             f"the file {str(path)!r} is not a readable Planetoid file ({type(error).__name__})",
-            fix="get the file again, it may be cut short or damaged",
+            fix="get the file again: it may be truncated or damaged",
         ) from error
 
 
@@ -199,7 +199,7 @@ def _check_file(path: Path, digests: Mapping[str, str] | None) -> None:
         )
     if path.stat().st_size > _LARGEST_FILE:
         raise UnsafeFileError(
-            "AGC-U274", f"the file {str(path)!r} is too long", got=path.stat().st_size
+            "AGC-U274", f"the file {str(path)!r} is too large", got=path.stat().st_size
         )
     if digests is not None:
         accepted = [digests[path.name]] if path.name in digests else []

@@ -22,7 +22,7 @@ _CSR_KEYS = ("data", "indices", "indptr", "shape")
 
 
 def convert_reddit(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> Path:
-    """Convert the raw files of Reddit2 to one ``.npz`` file that carries its split.
+    """Convert the raw files of Reddit2 to one ``.npz`` file that includes the public split.
 
     ``adj_full.npz`` is a SciPy CSR matrix, ``feats.npy`` a dense matrix, ``class_map.json`` maps
     each node to its class, ``role.json`` lists the nodes to train on (``tr``), to stop on (``va``)
@@ -38,7 +38,7 @@ def convert_reddit(folder: str | os.PathLike[str], out: str | os.PathLike[str]) 
     Returns
     -------
     Path
-        The file written; ``public`` is a split of it.
+        The file written; it has the split ``public``.
 
     Raises
     ------
@@ -88,9 +88,9 @@ def _read_labels(path: Path, n_nodes: int) -> NDArray[np.int64]:
     classes: Mapping[str, Any] = json.loads(path.read_bytes())
     nodes = np.array([int(node) for node in classes], dtype=np.int64)
     if ((nodes < 0) | (nodes >= n_nodes)).any():
-        raise ValueError(f"class_map.json names a node outside of 0 to {n_nodes - 1}")
+        raise ValueError(f"class_map.json names a node outside 0 to {n_nodes - 1}")
     if not all(type(label) is int and label >= 0 for label in classes.values()):
-        raise ValueError("class_map.json has a class that is not a number from 0 on")
+        raise ValueError("class_map.json has a class that is not a non-negative integer")
     labels = np.full(n_nodes, -1, dtype=np.int64)
     labels[nodes] = list(classes.values())
     return labels

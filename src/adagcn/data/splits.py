@@ -37,14 +37,14 @@ _SPLIT_TEXT = re.compile(r"(?:(val|test|stratified):(0|[1-9]\d{0,9})|(public))",
 
 
 class SplitName(NamedTuple):
-    """A split as the user writes it, in parts."""
+    """The parts of a split's name."""
 
     kind: Literal["val", "test", "stratified", "public"]
     number: int
 
 
 def parse_split(text: str) -> SplitName:
-    """Take the name of a split apart.
+    """Parse the name of a split.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def parse_split(text: str) -> SplitName:
     if match is None or (match[1] in ("val", "test") and int(match[2]) >= N_SPLITS):
         raise InputError(
             "AGC-I222",
-            "the split is not one that exists",
+            "there is no such split",
             got=text,
             fix="write val:0 to val:19, test:0 to test:19, stratified:SEED or public",
         )
@@ -82,24 +82,24 @@ def make_split(  # noqa: PLR0913
     n_stop: int = 500,
     stop_fraction: float = 0.25,
 ) -> Split:
-    """Make the split that ``text`` names for a graph.
+    """Make the named split of a graph.
 
     Parameters
     ----------
     graph : Graph
-        A graph with labels; nodes whose label is unknown are in no set.
+        A graph with labels; nodes without a label are in none of the sets.
     text : str
-        See :func:`parse_split`.
+        The split's name; see :func:`parse_split`.
     source : str or path-like, optional
         The file that the graph was read from; ``public`` is stored there.
     train_per_class : int, optional
-        Training nodes of each class: 20 by default, for ``stratified`` at most half of the class.
+        Training nodes of each class: 20 by default; for ``stratified`` half of a small class.
     n_known : int, optional
-        Size of the set that ``val`` and ``test`` draw from: the data set's own, else 1,500.
+        How many nodes ``val`` and ``test`` draw from: as set for the data set, else 1,500.
     n_stop : int
         Stopping nodes of ``val`` and ``test``.
     stop_fraction : float
-        Share of the nodes not trained on that ``stratified`` stops on.
+        Share of each class's other nodes that ``stratified`` stops on.
 
     Returns
     -------
@@ -139,20 +139,20 @@ def stratified_split(
     stop_fraction: float = 0.25,
     classes: ArrayLike | None = None,
 ) -> Split:
-    """Split a user's own labels, each class in the same way.
+    """Split labeled nodes at random, each class in the same proportions.
 
     Parameters
     ----------
     labels : array-like of int, shape (n_nodes,)
         Class of each node, −1 where unknown.
     seed : int
-        Seed of the draw.
+        Seed of the random draw.
     train_per_class : int, optional
-        Training nodes of each class; by default 20, or half of the class where that is less.
+        Training nodes of each class; by default 20, or half of the class if that is less.
     stop_fraction : float
-        Share of each class's other nodes that stop training, at least one; the rest is scored.
+        Share of each class's other nodes to stop on, at least one node; the rest is scored.
     classes : array-like, optional
-        Names of the classes for messages.
+        Names of the classes, for messages.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def stratified_split(
     if not 0 < stop_fraction < 1:
         raise InputError(
             "AGC-I226",
-            "stop_fraction is not between 0 and 1",
+            "stop_fraction must be between 0 and 1",
             got=stop_fraction,
             fix="use for example 0.25",
         )
@@ -184,7 +184,7 @@ def stratified_split(
     if not train:
         raise InputError(
             "AGC-I227",
-            f"the split {name} needs labels and no node has one",
+            f"the split {name} needs labels, but no node has one",
             got=labels,
             fix="read the graph together with its labels",
         )
@@ -192,7 +192,7 @@ def stratified_split(
 
 
 def public_split(path: str | os.PathLike[str]) -> Split:
-    """Read the split that a converted data set carries.
+    """Read the public split of a converted data set.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def public_split(path: str | os.PathLike[str]) -> Split:
     if not set(STORED_SPLIT) <= set(stored):
         raise InputError(
             "AGC-I228",
-            "the file carries no public split",
+            "the file has no public split",
             got=str(path),
             fix="convert Planetoid's own files with `adagcn data convert`, or use val:0",
         )
@@ -219,20 +219,20 @@ def _public_split_of(graph: Graph, source: str | os.PathLike[str] | None) -> Spl
     if source is None or graph.name in CATALOG:
         raise InputError(
             "AGC-I229",
-            "the public split belongs to Planetoid's own files, whose node order the named data "
-            "sets (the packaged Cora too) do not share",
+            "the public split belongs to Planetoid's own files; the named data sets, including the "
+            "packaged Cora, have another node order",
             got=graph.name,
-            fix="convert Planetoid's files with `adagcn data convert` and pass that .npz, or use "
-            "val:0",
+            fix="convert Planetoid's files with `adagcn data convert` and pass the .npz file, or "
+            "use val:0",
         )
     split = public_split(source)
     n_stored = len(read_npz(source, required=("labels",), keys=())["labels"])
     if n_stored != graph.n_nodes:
         raise InputError(
             "AGC-I235",
-            f"the public split of {source} is for all of its {n_stored:,} nodes",
+            f"the public split of {source} needs all of its {n_stored:,} nodes",
             got=graph.n_nodes,
-            fix="use the graph as the file has it, without taking its largest component",
+            fix="use the whole graph of the file, not only its largest component",
         )
     split.check_range(n_stored)
     used = np.concatenate([split.train_nodes, split.stop_nodes, split.score_nodes])

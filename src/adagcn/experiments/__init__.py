@@ -1,1 +1,1 @@
-"""Experiments: a spec becomes runs, a ledger, statistics, tables and figures."""
+"""Experiments: a spec becomes runs, a ledger, statistics and tables."""

@@ -1,21 +1,12 @@
-"""The results of ``adagcn bench`` as a figure: a panel per section, times on a logarithmic axis."""
+"""A figure of what ``adagcn bench`` measured: a panel per section."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adagcn.bench.measures import Measure, Row, Section
-from adagcn.experiments.figures import (
-    COLORS,
-    GRAY,
-    new_figure,
-    save_figure,
-    spread_apart,
-    tidy,
-    write_beside,
-)
+from adagcn.report.drawing import COLORS, GRAY, name_ends, name_rows, new_figure, tidy, write_beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,22 +21,12 @@ _LEAST_GAP = 0.09  # between two names beside lines, of the panel's height
 
 
 def bench_figure(sections: Sequence[Section]) -> Figure:
-    """Draw every section: lines where a size or the depth grows, dots with intervals elsewhere.
+    """Draw every section: lines if a size or the depth grows, else dots with intervals.
 
     Parameters
     ----------
     sections : sequence of Section
         What was measured; rows without a time are left out.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure; no window is opened and no global state of matplotlib is touched.
-
-    Raises
-    ------
-    ResourceError
-        If matplotlib is not installed.
     """
     heights = [_height(section) for section in sections]
     figure = new_figure(sum(heights))
@@ -56,19 +37,6 @@ def bench_figure(sections: Sequence[Section]) -> Figure:
         title = f"{section.dataset}: {section.title}"
         axes.set_title(title, loc="left", fontsize=10, parse_math=False)
     return figure
-
-
-def save_bench_figure(path: Path, sections: Sequence[Section]) -> None:
-    """Write :func:`bench_figure` as PNG or SVG, whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-        The file; an older one is replaced.
-    sections : sequence of Section
-        What was measured.
-    """
-    save_figure(path, bench_figure(sections))
 
 
 def _height(section: Section) -> float:
@@ -89,13 +57,10 @@ def _draw_dots(axes: Axes, section: Section) -> None:
         axes.plot([1e3 * seconds.median], [height], "o", color=color, markersize=5)
         if row.ratio is not None:
             write_beside(axes, height, f"{row.ratio.median:.3g}×", "black")
-    axes.set_yticks(range(len(rows)), [row.name for row, _ in rows], parse_math=False)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xscale("log")
     _plain_numbers(axes.xaxis)
     axes.set_xlabel(f"milliseconds; beside: {section.ratio_name}", color=GRAY)
-    tidy(axes, grid="x")
-    axes.tick_params(axis="y", labelcolor="black", pad=8)
+    name_rows(axes, [row.name for row, _ in rows])
 
 
 def _draw_interval(axes: Axes, height: int, seconds: Measure, color: str) -> None:
@@ -107,12 +72,14 @@ def _draw_interval(axes: Axes, height: int, seconds: Measure, color: str) -> Non
 def _draw_depth(axes: Axes, section: Section) -> None:
     depths = section.facts["depths"]
     times = [[1e3 * point["median"] for point in row.facts["by_depth"]] for row in section.rows]
-    gap = _LEAST_GAP * max(line[-1] for line in times)
-    heights = spread_apart([line[-1] for line in times], gap)
-    for row, line, height, color in zip(section.rows, times, heights, COLORS, strict=False):
+    colors = COLORS[: len(times)]
+    for line, color in zip(times, colors, strict=True):
         axes.plot(depths, line, color=color, linewidth=2, marker="o", markersize=3)
-        slope = 1e3 * row.facts["slope"]["slope"]
-        write_beside(axes, height, f"{row.name}  {slope:+.3f} ms a layer", color)
+    names = [
+        f"{row.name}  {1e3 * row.facts['slope']['slope']:+.3f} ms a layer" for row in section.rows
+    ]
+    ends = [line[-1] for line in times]
+    name_ends(axes, ends, names, colors, gap=_LEAST_GAP * max(ends))
     axes.set_xlabel("layers", color=GRAY)
     axes.set_ylabel("milliseconds", color=GRAY)
     axes.locator_params(axis="x", integer=True)

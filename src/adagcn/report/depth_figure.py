@@ -1,20 +1,11 @@
-"""Accuracy by depth as a figure: what each further hop brings, beside models without a graph."""
+"""A figure of accuracy by depth: what each hop adds, compared with models that see no edges."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adagcn.experiments.figures import (
-    COLORS,
-    GRAY,
-    new_figure,
-    save_figure,
-    spread_apart,
-    tidy,
-    write_beside,
-)
+from adagcn.report.drawing import COLORS, GRAY, name_ends, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,26 +17,16 @@ _LEAST_GAP = 0.05  # between two labels, as a share of the axis
 def depth_figure(
     accuracy_by_depth: Sequence[float], controls: Mapping[str, float], *, title: str
 ) -> Figure:
-    """Draw the accuracy of every prefix of a boosted model.
+    """Draw the accuracy of a boosted model with its first 1, 2, … layers.
 
     Parameters
     ----------
     accuracy_by_depth : sequence of float
         ``accuracy_by_depth[l]`` is the accuracy (0 to 1) of the ensemble of hops 0 to l.
     controls : mapping of str to float
-        Accuracy of models to compare with, drawn as horizontal lines that carry their names.
+        Accuracy of models to compare with, drawn as horizontal lines with their names.
     title : str
         What was measured, on one line.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure; no window is opened and no global state of matplotlib is touched.
-
-    Raises
-    ------
-    ResourceError
-        If matplotlib is not installed.
     """
     figure = new_figure(4.2)
     axes = figure.add_subplot()
@@ -54,21 +35,6 @@ def depth_figure(
     _label_lines(axes, {"AdaGCN": accuracy_by_depth[-1], **controls})
     _tidy(axes, len(accuracy_by_depth), title)
     return figure
-
-
-def save_depth_figure(
-    path: Path, accuracy_by_depth: Sequence[float], controls: Mapping[str, float], *, title: str
-) -> None:
-    """Write :func:`depth_figure` as PNG or SVG, whole or not at all, the same bytes each time.
-
-    Parameters
-    ----------
-    path : Path
-        The file; an older one is replaced.
-    accuracy_by_depth, controls, title
-        As in :func:`depth_figure`.
-    """
-    save_figure(path, depth_figure(accuracy_by_depth, controls, title=title))
 
 
 def _draw_depth(axes: Axes, accuracy_by_depth: Sequence[float]) -> None:
@@ -87,9 +53,9 @@ def _label_lines(axes: Axes, accuracies: Mapping[str, float]) -> None:
     axes.set_ylim(*_limits(axes))
     low, high = axes.get_ylim()
     colors = (COLORS[0], *_colors(len(accuracies) - 1))
-    heights = spread_apart([100 * a for a in accuracies.values()], (high - low) * _LEAST_GAP)
-    for (name, accuracy), height, color in zip(accuracies.items(), heights, colors, strict=True):
-        write_beside(axes, height, f"{name}  {100 * accuracy:.1f} %", color)
+    ends = [100 * accuracy for accuracy in accuracies.values()]
+    names = [f"{name}  {end:.1f} %" for name, end in zip(accuracies, ends, strict=True)]
+    name_ends(axes, ends, names, colors, gap=(high - low) * _LEAST_GAP)
 
 
 def _limits(axes: Axes) -> tuple[float, float]:

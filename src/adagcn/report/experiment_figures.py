@@ -1,0 +1,194 @@
+"""Figures of an experiment: models side by side with their intervals, and accuracy by depth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adagcn.errors import InputError
+from adagcn.experiments.outcome import CellOutcome
+from adagcn.experiments.statistics import DepthCurve, split_means, spread_by_depth
+from adagcn.report.drawing import COLORS, GRAY, name_ends, name_rows, new_figure, tidy, write_beside
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """One row of :func:`comparison_figure`; accuracies are between 0 and 1.
+
+    Attributes
+    ----------
+    label : str
+        The name, with its preset.
+    mean : float
+        Mean accuracy over all runs.
+    interval : (float, float) or None
+        95 % interval of the mean.
+    split_means : sequence of float
+        The mean accuracy on each split.
+    """
+
+    label: str
+    mean: float
+    interval: tuple[float, float] | None
+    split_means: Sequence[float]
+
+
+def compared_models(found: Sequence[CellOutcome]) -> list[ComparedModel]:
+    """Return what a figure of one column shows; rows without a run are left out."""
+    return [
+        ComparedModel(
+            f"{each.cell.row.model}, {each.cell.row.preset}",
+            summary.mean,
+            summary.interval,
+            split_means(each.accuracy),
+        )
+        for each in found
+        if (summary := each.summary) is not None
+    ]
+
+
+def comparison_figure(rows: Sequence[ComparedModel], *, title: str) -> Figure:
+    """Draw each model as a dot with its interval, the best model on top.
+
+    Parameters
+    ----------
+    rows : sequence of ComparedModel
+        At least one model, in any order; models with equal means keep theirs.
+    title : str
+        What was measured, on one line.
+    """
+    _check(rows, "rows", "AGC-I970")
+    figure = new_figure(1.2 + 0.4 * len(rows))
+    axes = figure.add_subplot()
+    ranked = sorted(rows, key=lambda row: -row.mean)
+    for height, row in enumerate(ranked):
+        _draw_model(axes, height, row)
+    axes.margins(x=0.04)
+    axes.set_xlabel("accuracy in %", color=GRAY)
+    name_rows(axes, [row.label for row in ranked])
+    _head(figure, title, "faint dots: splits; bar: 95 % interval of the mean")
+    return figure
+
+
+def depth_curves(found: Sequence[CellOutcome]) -> dict[str, dict[str, DepthCurve]]:
+    """Return accuracy by number of layers: a panel per column, a curve per model.
+
+    A boosted model's curve comes from the first 1, 2, … layers of the same fits; any other model
+    needs rows at several depths.
+    """
+    panels: dict[str, dict[str, dict[int, list[float]]]] = {}
+    for each in found:
+        panel = panels.setdefault(each.cell.column.label, {})
+        for curve, n_layers, accuracy in _depth_points(each):
+            panel.setdefault(curve, {}).setdefault(n_layers, []).append(accuracy)
+    return {
+        column: {curve: _depth_curve(points) for curve, points in panel.items()}
+        for column, panel in panels.items()
+        if panel
+    }
+
+
+def depth_panels(curves: Mapping[str, Mapping[str, DepthCurve]], *, title: str) -> Figure:
+    """Draw mean accuracy by depth, with a band for the spread of single runs.
+
+    Parameters
+    ----------
+    curves : mapping of str to mapping of str to DepthCurve
+        ``curves[panel][model]``: a panel per data set, a line per model, at least one line. A model
+        has the same color in all panels.
+    title : str
+        What was measured, on one line.
+    """
+    models = dict.fromkeys(model for panel in curves.values() for model in panel)
+    _check(list(models), "curves", "AGC-I971")
+    n_columns = min(2, len(curves))
+    n_rows = math.ceil(len(curves) / n_columns)
+    panel_height = 3.4 if n_columns == 1 else 2.5
+    figure = new_figure(0.6 + panel_height * n_rows)
+    color_of = {model: COLORS[i % len(COLORS)] for i, model in enumerate(models)}
+    for place, (name, panel) in enumerate(curves.items(), start=1):
+        axes = figure.add_subplot(n_rows, n_columns, place)
+        _draw_panel(axes, panel, color_of, least_gap=0.21 / panel_height)
+        axes.set_title(name, loc="left", fontsize=10, parse_math=False)
+    figure.supxlabel("layers", color=GRAY, fontsize=10)
+    figure.supylabel("accuracy in %", color=GRAY, fontsize=10)
+    _head(figure, title, "band: the middle 95 % of runs")
+    return figure
+
+
+def _check(drawn: Sequence[object], name: str, code: str) -> None:
+    if not drawn:
+        raise InputError(code, f"{name} is empty: there is nothing to draw", got=drawn)
+
+
+def _depth_points(each: CellOutcome) -> Iterator[tuple[str, int, float]]:
+    """Yield curve, number of layers and accuracy of every run of a cell."""
+    depth = each.cell.row.depth
+    for _, result in each.finished:
+        if depth is not None:
+            yield depth.curve, depth.n_layers, result.accuracy
+        elif len(result.accuracy_by_depth) > 1:
+            for n_layers, accuracy in enumerate(result.accuracy_by_depth, start=1):
+                yield each.cell.row.label, n_layers, accuracy
+
+
+def _depth_curve(points: Mapping[int, list[float]]) -> DepthCurve:
+    depths = sorted(points)
+    runs = np.full((max(map(len, points.values())), len(depths)), np.nan)
+    for column, n_layers in enumerate(depths):
+        runs[: len(points[n_layers]), column] = points[n_layers]
+    return spread_by_depth(runs, depths=depths)
+
+
+def _draw_model(axes: Axes, height: int, row: ComparedModel) -> None:
+    color = COLORS[0]
+    splits = [100 * mean for mean in row.split_means]
+    style: dict[str, Any] = {"color": color, "alpha": 0.22, "markersize": 5.5, "markeredgewidth": 0}
+    axes.plot(splits, [height] * len(splits), "o", **style)
+    value = f"{100 * row.mean:.2f}"
+    if row.interval is not None:
+        low, high = (100 * end for end in row.interval)
+        axes.plot([low, high], [height, height], color=color, linewidth=4.5, solid_capstyle="butt")
+        value = f"{value}  [{low:.2f}, {high:.2f}]"
+    axes.plot([100 * row.mean], [height], "o", color="white", markersize=5, markeredgecolor=color)
+    write_beside(axes, height, value, "black")
+
+
+def _draw_panel(
+    axes: Axes,
+    panel: Mapping[str, DepthCurve],
+    color_of: Mapping[str, str],
+    *,
+    least_gap: float,
+) -> None:
+    for model, curve in panel.items():
+        mean, low, high = (np.multiply(100, part) for part in (curve.mean, curve.lo, curve.hi))
+        axes.fill_between(curve.depths, low, high, color=color_of[model], alpha=0.15, linewidth=0)
+        axes.plot(curve.depths, mean, color=color_of[model], linewidth=2, marker="o", markersize=3)
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(bottom, top)
+    ends = [100 * curve.mean[-1] for curve in panel.values()]
+    colors = [color_of[model] for model in panel]
+    name_ends(axes, ends, panel, colors, gap=least_gap * (top - bottom))
+    axes.margins(x=0.02)
+    axes.locator_params(axis="x", integer=True)
+    tidy(axes, grid="y")
+
+
+def _head(figure: Figure, title: str, key: str) -> None:
+    """Write the title and, smaller below it, how to read the figure, in a strip kept free."""
+    height = figure.get_figheight()
+    # Placed in inches: a share of the height would tear them apart or push them together.
+    style: dict[str, Any] = {"x": 0.012, "va": "top", "parse_math": False}
+    figure.text(y=1 - 0.08 / height, s=shorten(title, 88, placeholder=" …"), fontsize=11, **style)
+    figure.text(y=1 - 0.30 / height, s=key, fontsize=9, color=GRAY, **style)
+    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - 0.5 / height))
