@@ -108,7 +108,7 @@ def test_the_strength_is_the_best_on_the_stopping_nodes(problem):
 
 def with_labels(problem, labels):
     nodes = type(problem.nodes)(problem.nodes.train_nodes, labels, np.full(6, 1 / 6))
-    return type(problem)(problem.inputs, nodes, None, 3)
+    return type(problem)(problem.inputs, nodes, 3)
 
 
 def test_a_class_without_training_nodes_is_improbable(problem):

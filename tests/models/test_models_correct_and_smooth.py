@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import dense, edges, pyg
+from pyg_oracle import dense, edges, pyg, started
 
 from adagcn.errors import FormatError
 from adagcn.models import correct_and_smooth as cs
@@ -115,7 +115,7 @@ def test_a_training_node_of_hardly_any_weight_is_none(inputs, problem, autoscale
 
 
 def test_the_base_is_a_perceptron(inputs):
-    network = cs.Perceptron(settings_of(), 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    network = cs.Perceptron(settings_of(), started())
     expected = (dense(inputs) @ network.hidden).relu() @ network.output
     torch.testing.assert_close(network(network.view(inputs, ALL)), expected)
 

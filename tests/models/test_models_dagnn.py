@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense
+from pyg_oracle import assert_equal_to, dense, started
 
 from adagcn.models import dagnn
 from adagcn.models.support.system import resolve
@@ -16,7 +16,7 @@ SOME = np.array([7, 22, 4, 15])
 
 def made(**settings):
     values = dagnn.DAGNNSettings(**{"dropout": 0.0, **settings})
-    return dagnn.DAGNN(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    return dagnn.DAGNN(values, started())
 
 
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 from scipy import sparse
 
 from adagcn.models import fastgcn
@@ -18,9 +18,7 @@ SOME = np.array([7, 22, 4, 15])
 
 def made(**settings):
     values = fastgcn.SYSTEM.settings(**{"dropout": 0.0, "hidden_units": 5, **settings})
-    return fastgcn.SYSTEM.make_network(
-        values, 9, 3, torch.Generator().manual_seed(1), torch.float64
-    )
+    return fastgcn.SYSTEM.make_network(values, started())
 
 
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.models import gat
 from adagcn.models.gat import (
@@ -25,7 +25,7 @@ SOME = np.array([7, 22, 4, 15])
 def made(**settings):
     rates = {"dropout": 0.0, "attention_dropout": 0.0, "value_dropout": 0.0}
     values = gat.GATSettings(**{**rates, "n_heads": 4, "hidden_units": 5, **settings})
-    network = gat.GAT(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    network = gat.GAT(values, started())
     for bias in (network.hidden_bias, network.output_bias):  # they start from zero
         torch.nn.init.normal_(bias, generator=torch.Generator().manual_seed(2))
     return network

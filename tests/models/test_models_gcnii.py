@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.models import gcnii
 from adagcn.models.support.system import resolve
@@ -16,7 +16,7 @@ SOME = np.array([7, 22, 4, 15])
 
 def made(**settings):
     values = gcnii.GCNIISettings(**{"dropout": 0.0, "hidden_units": 6, **settings})
-    return gcnii.GCNII(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    return gcnii.GCNII(values, started())
 
 
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])

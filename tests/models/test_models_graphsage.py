@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 from scipy import sparse
 
 from adagcn.errors import InputError
@@ -19,7 +19,7 @@ SOME = np.array([7, 22, 4, 15])
 def made(**settings):
     values = graphsage.SYSTEM.settings(**{"dropout": 0.0, "hidden_units": 4, **settings})
     generator = torch.Generator().manual_seed(1)
-    network = graphsage.SYSTEM.make_network(values, 9, 3, generator, torch.float64)
+    network = graphsage.SYSTEM.make_network(values, started(generator))
     torch.nn.init.uniform_(network.bias, -1.0, 1.0, generator=generator)
     return network
 

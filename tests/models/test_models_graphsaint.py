@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 from scipy import sparse
 
 from adagcn.models import graphsaint
@@ -19,9 +19,7 @@ SOME = np.array([7, 22, 4, 15])
 
 def made(**settings):
     values = graphsaint.SYSTEM.settings(**{"dropout": 0.0, "hidden_units": 5, **settings})
-    return graphsaint.SYSTEM.make_network(
-        values, 9, 3, torch.Generator().manual_seed(1), torch.float64
-    )
+    return graphsaint.SYSTEM.make_network(values, started())
 
 
 @pytest.mark.parametrize("way", ["view", "training_view"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.models import jk
 from adagcn.models.support.system import resolve
@@ -18,7 +18,7 @@ def made(**settings):
     values = jk.JKSettings(
         **{"dropout": 0.0, "propagator_dropout": 0.0, "hidden_units": 6, **settings}
     )
-    return jk.JK(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    return jk.JK(values, started())
 
 
 def convolution(weight):

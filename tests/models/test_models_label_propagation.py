@@ -22,8 +22,10 @@ def problem(problem):
     """The problem with training nodes of different weights."""
     nodes = problem.nodes
     weights = np.array([0.05, 0.1, 0.2, 0.25, 0.3, 0.1])
-    nodes = type(nodes)(nodes.train_nodes, nodes.labels, weights, nodes.stop_nodes)
-    return type(problem)(problem.inputs, nodes, problem.stop_labels, 3)
+    nodes = type(nodes)(
+        nodes.train_nodes, nodes.labels, weights, nodes.stop_nodes, nodes.stop_labels
+    )
+    return type(problem)(problem.inputs, nodes, 3)
 
 
 def fitted(problem, **given):
@@ -70,8 +72,9 @@ def test_heavier_nodes_spread_more(inputs, problem):
         problem.nodes.labels,
         np.where(problem.nodes.labels == 0, 10.0, 1.0),
         problem.nodes.stop_nodes,
+        problem.nodes.stop_labels,
     )
-    weighed = type(problem)(inputs, heavy, problem.stop_labels, 3)
+    weighed = type(problem)(inputs, heavy, 3)
     plain, moved = (
         np.exp(fitted(each).log_proba(inputs, ALL))[:, 0] for each in (problem, weighed)
     )
@@ -97,7 +100,7 @@ def test_the_record_measures_the_stopping_nodes(problem):
 )
 def test_seeds_of_any_id_come_back_and_are_found_in_another_graph(inputs, problem, ids):
     named = GraphInput(inputs.features, inputs.adjacency, ids)
-    fit = fitted(type(problem)(named, problem.nodes, problem.stop_labels, 3))
+    fit = fitted(type(problem)(named, problem.nodes, 3))
     back = lp.SYSTEM.restore(fit.tensors(), fit.settings, 9, 3)
     order = np.random.default_rng(0).permutation(23)
     twin = GraphInput(

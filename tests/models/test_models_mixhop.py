@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from mixhop_oracle import mixhop_block
-from pyg_oracle import assert_equal_to, dense
+from pyg_oracle import assert_equal_to, dense, started
 
 from adagcn.errors import InputError
 from adagcn.models import mixhop
@@ -23,7 +23,7 @@ def made(hidden_widths="5/3/2", output_slices="0/1/2", **settings):
     values = mixhop.MixHopSettings(
         hidden_widths=hidden_widths, output_slices=output_slices, **{**rates, **settings}
     )
-    network = mixhop.MixHop(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    network = mixhop.MixHop(values, started())
     torch.nn.init.normal_(network.mixture, generator=torch.Generator().manual_seed(2))
     return network
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.errors import InputError
 from adagcn.learners.inputs import SparseRows
-from adagcn.models import appnp, gcn, gcn_res, page_rank, ppnp
+from adagcn.models import appnp, gcn, ppnp
+from adagcn.models.support import page_rank
 from adagcn.models.support.field_of_view import as_step, field_of_view, spread
 from adagcn.propagation.sparse_tensors import torch_csr
 
@@ -21,7 +22,7 @@ def made(system, **settings):
     """Return a network of nine features and three classes without dropout."""
     rates = {n: 0.0 for n in system.settings.model_fields if n.endswith("dropout")}
     values = system.settings(**{**rates, **settings})
-    return system.make_network(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    return system.make_network(values, started())
 
 
 def convolutions(network):
@@ -46,11 +47,11 @@ def pyg_gcn(layers, inputs, residual):
 
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])
 @pytest.mark.parametrize("n_layers", [1, 2, 5])
-@pytest.mark.parametrize("system", [gcn.VANILLA, gcn_res.RESIDUAL], ids=["gcn", "gcn_res"])
+@pytest.mark.parametrize("system", [gcn.VANILLA, gcn.RESIDUAL], ids=["gcn", "gcn_res"])
 def test_gcn_of_any_depth_equals_gcnconv(inputs, system, n_layers, nodes):
     network = made(system, n_layers=n_layers)
     layers = convolutions(network)
-    expected = pyg_gcn(layers, inputs, residual=system is gcn_res.RESIDUAL)
+    expected = pyg_gcn(layers, inputs, residual=system is gcn.RESIDUAL)
     copies = lambda: [layer.lin.weight.grad.T for layer in layers]  # noqa: E731
     assert_equal_to(network, nodes, network.view(inputs, nodes), expected, copies)
 
@@ -58,7 +59,7 @@ def test_gcn_of_any_depth_equals_gcnconv(inputs, system, n_layers, nodes):
 def test_a_shortcut_changes_networks_of_three_layers_and_no_shallower_ones(inputs):
     for n_layers, same in ((2, True), (3, False)):
         plain, residual = (
-            made(system, n_layers=n_layers) for system in (gcn.VANILLA, gcn_res.RESIDUAL)
+            made(system, n_layers=n_layers) for system in (gcn.VANILLA, gcn.RESIDUAL)
         )
         logits = [net(net.view(inputs, ALL)).detach().numpy() for net in (plain, residual)]
         assert np.allclose(*logits) == same

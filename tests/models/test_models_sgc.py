@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.models import sgc
 from adagcn.models.support.hop_rows import hop_rows
-from adagcn.models.support.system import resolve
+from adagcn.models.support.system import FitContext, resolve
 
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
@@ -18,7 +18,7 @@ SOME = np.array([7, 22, 4, 15])
 def made(**settings):
     values = sgc.SYSTEM.settings(**settings)
     generator = torch.Generator().manual_seed(1)
-    network = sgc.SYSTEM.make_network(values, 9, 3, generator, torch.float64)
+    network = sgc.SYSTEM.make_network(values, started(generator))
     torch.nn.init.uniform_(network.bias, -1.0, 1.0, generator=generator)
     return network
 
@@ -51,8 +51,7 @@ def test_both_ways_train_the_same_model(problem):
         sgc.SYSTEM.fit(
             problem,
             resolve(sgc.SYSTEM, "paper", None, {"precompute": precompute, **settings}),
-            seed=0,
-            device="cpu",
+            FitContext(),
         )
         for precompute in (True, False)
     ]

@@ -21,13 +21,12 @@ from typing import Annotated
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from adagcn.learners.inputs import Input, drop, dropout, times
-from adagcn.learners.perceptron import uniform_start
 from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share, Teleport
 from adagcn.models.support.system import GraphInput, Recipe
 
@@ -53,20 +52,13 @@ class APPNPSettings(PredictThenPropagateSettings):
 class PredictThenPropagate(GraphNetwork):
     """The perceptron that APPNP and PPNP share; a subclass says how predictions spread."""
 
-    def __init__(
-        self,
-        settings: PredictThenPropagateSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: PredictThenPropagateSettings, start: Start) -> None:
         super().__init__(settings.first_layer_l2)
         self.rate = settings.dropout
         self.teleport = settings.teleport
         units = settings.hidden_units
-        self.hidden = nn.Parameter(uniform_start(n_features, units, generator, dtype))
-        self.output = nn.Parameter(uniform_start(units, n_classes, generator, dtype))
+        self.hidden = start.uniform(start.n_features, units)
+        self.output = start.uniform(units, start.n_classes)
 
     def local_logits(self, rows: Input, generator: torch.Generator | None) -> Tensor:
         """Return H, the predictions of nodes by themselves."""
@@ -75,29 +67,10 @@ class PredictThenPropagate(GraphNetwork):
 
 
 class APPNP(PredictThenPropagate):
-    """The network: H spread by power iteration.
+    """The network: H spread by power iteration."""
 
-    Parameters
-    ----------
-    settings : APPNPSettings
-        Sizes, rates and steps.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start: uniform within ±1/√(fan in).
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: APPNPSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings, n_features, n_classes, generator, dtype)
+    def __init__(self, settings: APPNPSettings, start: Start) -> None:
+        super().__init__(settings, start)
         self.n_steps = settings.n_steps
         self.step_rate = settings.propagator_dropout
 

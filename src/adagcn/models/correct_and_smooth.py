@@ -34,10 +34,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from torch import Tensor, nn
+from torch import Tensor
 
 from adagcn.learners.inputs import Input, as_input, drop, dropout, times
-from adagcn.learners.perceptron import uniform_start
 from adagcn.models.label_propagation import (
     log_shares,
     measured,
@@ -46,7 +45,7 @@ from adagcn.models.label_propagation import (
 )
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.known_nodes import NAMES, Seeds
-from adagcn.models.support.network import FittedNetwork, GraphNetwork, NetworkSystem
+from adagcn.models.support.network import FittedNetwork, GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import (
     Count,
     NetworkSettings,
@@ -83,33 +82,14 @@ class CorrectAndSmoothSettings(NetworkSettings):
 
 
 class Perceptron(GraphNetwork):
-    """The base: two layers on a node's own features.
+    """The base: two layers on a node's own features."""
 
-    Parameters
-    ----------
-    settings : CorrectAndSmoothSettings
-        Width, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start: uniform within ±1/√(fan in).
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: CorrectAndSmoothSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: CorrectAndSmoothSettings, start: Start) -> None:
         super().__init__(settings.first_layer_l2)
         self.rate = settings.dropout
         units = settings.hidden_units
-        self.hidden = nn.Parameter(uniform_start(n_features, units, generator, dtype))
-        self.output = nn.Parameter(uniform_start(units, n_classes, generator, dtype))
+        self.hidden = start.uniform(start.n_features, units)
+        self.output = start.uniform(units, start.n_classes)
 
     def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> Input:
         """Return the features of the nodes."""

@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from adagcn.learners.inputs import drop, dropout, times
-from adagcn.learners.perceptron import uniform_start
 from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe
 
@@ -42,35 +41,16 @@ class DAGNNSettings(NetworkSettings):
 
 
 class DAGNN(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : DAGNNSettings
-        Steps, width, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: DAGNNSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: DAGNNSettings, start: Start) -> None:
         super().__init__(settings.l2)
         self.n_steps = settings.n_steps
         self.rate = settings.dropout
         units = settings.hidden_units
-        self.hidden, self.hidden_bias = linear(n_features, units, generator, dtype)
-        self.output, self.output_bias = linear(units, n_classes, generator, dtype)
-        self.gate, self.gate_bias = linear(n_classes, 1, generator, dtype)
+        self.hidden, self.hidden_bias = start.linear(start.n_features, units)
+        self.output, self.output_bias = start.linear(units, start.n_classes)
+        self.gate, self.gate_bias = start.linear(start.n_classes, 1)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return all parameters."""
@@ -92,14 +72,6 @@ class DAGNN(GraphNetwork):
 
     def _gated(self, logits: Tensor) -> Tensor:
         return torch.sigmoid(logits @ self.gate + self.gate_bias) * logits
-
-
-def linear(
-    n_in: int, n_out: int, generator: torch.Generator, dtype: torch.dtype
-) -> tuple[nn.Parameter, nn.Parameter]:
-    """Return a weight of shape (n_in, n_out) and its bias, both uniform within ±1/√n_in."""
-    bias = uniform_start(n_in, n_out, generator, dtype)[0].clone()
-    return nn.Parameter(uniform_start(n_in, n_out, generator, dtype)), nn.Parameter(bias)
 
 
 # Their scripts; rates for data sets that they do not have are those of Cora.

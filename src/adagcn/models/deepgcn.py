@@ -33,7 +33,7 @@ from torch import Tensor, nn
 from adagcn.learners.inputs import drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe
 
@@ -56,41 +56,22 @@ class DeepGCNSettings(NetworkSettings):
 
 
 class DeepGCN(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : DeepGCNSettings
-        Kind of blocks, depth, width, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: DeepGCNSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: DeepGCNSettings, start: Start) -> None:
         super().__init__(settings.first_layer_l2)
         self.dense = settings.blocks == "dense"
         self.rate = settings.dropout
         units, depth = settings.hidden_units, settings.n_layers
         columns = [units * (number if self.dense else 1) for number in range(1, depth + 1)]
         self.weights = nn.ParameterList(
-            glorot(n_in, units, generator, dtype) for n_in in [n_features, *columns[:-1]]
+            start.glorot(n_in, units) for n_in in [start.n_features, *columns[:-1]]
         )
         self.norms = nn.ModuleList(
-            nn.LayerNorm(n_in, dtype=dtype, device=generator.device) for n_in in columns
+            nn.LayerNorm(n_in, dtype=start.dtype, device=start.device) for n_in in columns
         )
-        self.output = glorot(columns[-1], n_classes, generator, dtype)
-        self.bias = nn.Parameter(torch.zeros(n_classes, dtype=dtype, device=generator.device))
+        self.output = start.glorot(columns[-1], start.n_classes)
+        self.bias = start.zeros(start.n_classes)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return W^(0); torch lists the parameters outside the list first."""

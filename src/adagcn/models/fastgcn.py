@@ -43,7 +43,7 @@ from adagcn.learners.inputs import as_input, drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, as_step, field_of_view, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.hop_rows import hop_rows, neighborhoods
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.sampling import batch_loss, batches, by_node_id
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe
@@ -104,35 +104,20 @@ class SampledField(FieldOfView):
 
 
 class FastGCN(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : FastGCNSettings
-        Depth, width, samples, batches, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: FastGCNSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: FastGCNSettings, start: Start) -> None:
         super().__init__(settings.first_layer_l2)
-        sizes = [n_features, *[settings.hidden_units] * (settings.n_layers - 1), n_classes]
+        sizes = [
+            start.n_features,
+            *[settings.hidden_units] * (settings.n_layers - 1),
+            start.n_classes,
+        ]
         self.rate = settings.dropout
         self.n_samples = settings.n_samples
         self.batch_size = settings.batch_size
         self.weights = nn.ParameterList(
-            glorot(n_in, n_out, generator, dtype) for n_in, n_out in pairwise(sizes)
+            start.glorot(n_in, n_out) for n_in, n_out in pairwise(sizes)
         )
 
     def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:

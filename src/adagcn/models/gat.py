@@ -34,7 +34,7 @@ from torch.nn.functional import elu, leaky_relu
 from adagcn.learners.inputs import drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, Step, field_of_view
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe
 from adagcn.propagation.products import product, transposed_product
@@ -63,38 +63,18 @@ class AttentionView:
 
 
 class GAT(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : GATSettings
-        Heads, width, rates and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: GATSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: GATSettings, start: Start) -> None:
         super().__init__(settings.first_layer_l2)
         self.rate = settings.dropout
         heads, units = settings.n_heads, settings.hidden_units
         rates = settings.value_dropout, settings.attention_dropout
-        self.hidden = AttentionLayer((n_features, heads, units), rates, generator, dtype)
-        sizes = heads * units, settings.output_heads, n_classes
-        self.output = AttentionLayer(sizes, rates, generator, dtype)
-        device = generator.device
-        self.hidden_bias = nn.Parameter(torch.zeros(heads * units, dtype=dtype, device=device))
-        self.output_bias = nn.Parameter(torch.zeros(n_classes, dtype=dtype, device=device))
+        self.hidden = AttentionLayer((start.n_features, heads, units), rates, start)
+        sizes = heads * units, settings.output_heads, start.n_classes
+        self.output = AttentionLayer(sizes, rates, start)
+        self.hidden_bias = start.zeros(heads * units)
+        self.output_bias = start.zeros(start.n_classes)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return W of the first layer."""
@@ -126,26 +106,20 @@ class AttentionLayer(nn.Module):
         Columns of the input, heads, and units of each head.
     rates : tuple of float
         Dropout on W h and on α.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
+    start : Start
+        Draws the parameters.
     """
 
     def __init__(
-        self,
-        sizes: tuple[int, int, int],
-        rates: tuple[float, float],
-        generator: torch.Generator,
-        dtype: torch.dtype,
+        self, sizes: tuple[int, int, int], rates: tuple[float, float], start: Start
     ) -> None:
         super().__init__()
         n_in, n_heads, n_units = sizes
         self.n_heads = n_heads
         self.rates = rates
-        self.weight = glorot(n_in, n_heads * n_units, generator, dtype)
-        self.center = glorot(n_heads, n_units, generator, dtype)  # a
-        self.neighbor = glorot(n_heads, n_units, generator, dtype)  # a′
+        self.weight = start.glorot(n_in, n_heads * n_units)
+        self.center = start.glorot(n_heads, n_units)  # a
+        self.neighbor = start.glorot(n_heads, n_units)  # a′
 
     def forward(
         self, view: AttentionView, stage: int, values: Tensor, generator: torch.Generator | None

@@ -47,7 +47,7 @@ from torch import Tensor, nn
 from adagcn.learners.inputs import drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe
 
@@ -64,39 +64,16 @@ class GCNSettings(NetworkSettings):
 
 
 class GCN(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : GCNSettings
-        Depth, width, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    residual : bool
-        Add H^(l) to H^(l+1) between hidden layers; see :mod:`adagcn.models.gcn`.
-    """
-
-    def __init__(
-        self,
-        settings: GCNSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-        *,
-        residual: bool = False,
-    ) -> None:
+    def __init__(self, settings: GCNSettings, start: Start, *, residual: bool = False) -> None:
         super().__init__(settings.first_layer_l2)
         hidden = [settings.hidden_units] * (settings.n_layers - 1)
-        sizes = [n_features, *hidden, n_classes]
+        sizes = [start.n_features, *hidden, start.n_classes]
         self.rate = settings.dropout
         self.residual = residual
         self.weights = nn.ParameterList(
-            glorot(n_in, n_out, generator, dtype) for n_in, n_out in pairwise(sizes)
+            start.glorot(n_in, n_out) for n_in, n_out in pairwise(sizes)
         )
 
     def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:

@@ -26,11 +26,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from adagcn.learners.inputs import drop, dropout, times
-from adagcn.learners.perceptron import uniform_start
-from adagcn.models.dagnn import linear
 from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import (
     Count,
     NetworkSettings,
@@ -57,39 +55,18 @@ class GCNIISettings(NetworkSettings):
 
 
 class GCNII(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : GCNIISettings
-        Depth, width, shares, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: GCNIISettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: GCNIISettings, start: Start) -> None:
         super().__init__(settings.dense_l2)
         self.convolution_l2 = settings.convolution_l2
         self.rate = settings.dropout
         self.teleport = settings.teleport
         self.shares = [log(settings.identity / n + 1.0) for n in range(1, settings.n_layers + 1)]
         units = settings.hidden_units
-        self.first, self.first_bias = linear(n_features, units, generator, dtype)
-        self.last, self.last_bias = linear(units, n_classes, generator, dtype)
-        self.weights = nn.ParameterList(
-            uniform_start(units, units, generator, dtype) for _ in self.shares
-        )
+        self.first, self.first_bias = start.linear(start.n_features, units)
+        self.last, self.last_bias = start.linear(units, start.n_classes)
+        self.weights = nn.ParameterList(start.uniform(units, units) for _ in self.shares)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return the first and the last map; the others have an L2 term of their own."""

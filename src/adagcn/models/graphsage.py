@@ -35,7 +35,7 @@ from torch.nn.functional import normalize
 from adagcn.learners.inputs import as_input, drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, as_step, field_of_view, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.sampling import batch_loss, batches, by_node_id
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe
@@ -67,28 +67,9 @@ class SampledNeighbors(FieldOfView):
 
 
 class GraphSAGE(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : GraphSAGESettings
-        Depth, width, fan-outs, batches, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: GraphSAGESettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: GraphSAGESettings, start: Start) -> None:
         super().__init__(settings.first_layer_l2)
         width = 2 * settings.hidden_units
         self.rate = settings.dropout
@@ -96,11 +77,11 @@ class GraphSAGE(GraphNetwork):
         farther = [settings.farther_fan_out] * (settings.n_layers - 1)
         self.fan_outs = [settings.fan_out, *farther]
         self.weights = nn.ParameterList(
-            glorot(width if layer else n_features, width, generator, dtype)
+            start.glorot(width if layer else start.n_features, width)
             for layer in range(settings.n_layers)
         )
-        self.output = glorot(width, n_classes, generator, dtype)
-        self.bias = nn.Parameter(torch.zeros_like(self.output[0]))
+        self.output = start.glorot(width, start.n_classes)
+        self.bias = start.zeros(start.n_classes)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return W^(0)."""

@@ -38,7 +38,7 @@ from adagcn.models.gcn import GCN, GCNSettings
 from adagcn.models.support.field_of_view import FieldOfView, as_step
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.hop_rows import neighborhoods
-from adagcn.models.support.network import NetworkSystem
+from adagcn.models.support.network import NetworkSystem, Start
 from adagcn.models.support.sampling import by_node_id
 from adagcn.models.support.settings import Count, NonNegative
 from adagcn.models.support.system import GraphInput, Recipe
@@ -107,29 +107,10 @@ class SubgraphView(FieldOfView):
 
 
 class GraphSAINT(GCN):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : GraphSAINTSettings
-        Depth, width, samples, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: GraphSAINTSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings, n_features, n_classes, generator, dtype)
+    def __init__(self, settings: GraphSAINTSettings, start: Start) -> None:
+        super().__init__(settings, start)
         self.n_samples = settings.n_samples
 
     def training_view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> SubgraphView:

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from adagcn.learners.inputs import drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe
 
@@ -48,38 +48,19 @@ class JKSettings(NetworkSettings):
 
 
 class JK(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : JKSettings
-        Depth, width, the way of jumping, rates and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: JKSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: JKSettings, start: Start) -> None:
         super().__init__(settings.l2)
         self.jump = settings.jump
         self.rate = settings.dropout
         self.step_rate = settings.propagator_dropout
         units, depth = settings.hidden_units, settings.n_layers
         self.weights = nn.ParameterList(
-            glorot(n_in, units, generator, dtype) for n_in in [n_features, *[units] * (depth - 1)]
+            start.glorot(n_in, units) for n_in in [start.n_features, *[units] * (depth - 1)]
         )
         n_joined = units * (depth if self.jump == "concatenation" else 1)
-        self.output = glorot(n_joined, n_classes, generator, dtype)
+        self.output = start.glorot(n_joined, start.n_classes)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return all weights."""

@@ -33,7 +33,7 @@ from torch import Tensor, nn
 
 from adagcn.learners.inputs import drop, dropout, times
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.powers import GraphNorm, PowersView, mixed_powers, powers_view
 from adagcn.models.support.settings import NetworkSettings, NonNegative, Share
 from adagcn.models.support.slowing_sgd import Optimizer, slowed
@@ -75,37 +75,17 @@ class MixHopSettings(NetworkSettings):
 
 
 class MixHop(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : MixHopSettings
-        Widths, rates and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: MixHopSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: MixHopSettings, start: Start) -> None:
         super().__init__(settings.l2)
         self.rates = settings.input_dropout, settings.dropout
         self.hidden_widths = widths(settings.hidden_widths)
         slices = widths(settings.output_slices)
-        self.output_widths = [n_classes * count for count in slices]
-        self.hidden = _blocks(n_features, self.hidden_widths, generator, dtype)
-        self.output = _blocks(sum(self.hidden_widths), self.output_widths, generator, dtype)
-        start = torch.zeros(sum(slices), dtype=dtype, device=generator.device)
-        self.mixture = nn.Parameter(start)  # q
+        self.output_widths = [start.n_classes * count for count in slices]
+        self.hidden = _blocks(start, start.n_features, self.hidden_widths)
+        self.output = _blocks(start, sum(self.hidden_widths), self.output_widths)
+        self.mixture = start.zeros(sum(slices))  # q
         self.norm = GraphNorm(self.hidden.shape[1], self.hidden) if settings.graph_norm else None
 
     def penalized(self) -> list[nn.Parameter]:
@@ -143,11 +123,9 @@ class MixHop(GraphNetwork):
         return adam if settings.optimizer == "adam" else slowed(adam, settings.learning_rate)
 
 
-def _blocks(
-    n_in: int, n_outs: list[int], generator: torch.Generator, dtype: torch.dtype
-) -> nn.Parameter:
+def _blocks(start: Start, n_in: int, n_outs: list[int]) -> nn.Parameter:
     """Return weights side by side, each with its own start."""
-    blocks = [glorot(n_in, n_out, generator, dtype).detach() for n_out in n_outs]
+    blocks = [start.glorot(n_in, n_out).detach() for n_out in n_outs]
     return nn.Parameter(torch.cat(blocks, dim=1))
 
 

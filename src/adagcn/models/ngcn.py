@@ -30,7 +30,7 @@ from torch.nn.functional import log_softmax
 
 from adagcn.learners.inputs import drop, dropout, times
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.powers import GraphNorm, PowersView, mixed_powers, powers_view
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.slowing_sgd import Optimizer, slowed
@@ -60,28 +60,9 @@ class NGCNSettings(NetworkSettings):
 
 
 class NGCN(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : NGCNSettings
-        Lengths of walks, heads, width, combination, rates and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: NGCNSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: NGCNSettings, start: Start) -> None:
         super().__init__(settings.l2)
         self.joint = settings.joint
         self.rates = settings.input_dropout, settings.dropout
@@ -90,8 +71,8 @@ class NGCN(GraphNetwork):
         units = settings.hidden_units
         starts = [
             (
-                glorot(n_features, units, generator, dtype).detach(),
-                glorot(units, n_classes, generator, dtype).detach(),
+                start.glorot(start.n_features, units).detach(),
+                start.glorot(units, start.n_classes).detach(),
             )
             for _ in range(self.n_towers)
         ]
@@ -100,10 +81,9 @@ class NGCN(GraphNetwork):
         self.norm = GraphNorm(self.hidden.shape[1], self.hidden) if settings.graph_norm else None
         self.combination: nn.Parameter
         if settings.combination == "attention":
-            start = torch.zeros(self.n_towers, dtype=dtype, device=generator.device)
-            self.combination = nn.Parameter(start)  # q
+            self.combination = start.zeros(self.n_towers)  # q
         else:
-            self.combination = glorot(self.n_towers * n_classes, n_classes, generator, dtype)
+            self.combination = start.glorot(self.n_towers * start.n_classes, start.n_classes)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return all weights, without q and shifts."""

@@ -39,7 +39,7 @@ from adagcn.models.appnp import (
 )
 from adagcn.models.support.field_of_view import as_step
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import NetworkSystem
+from adagcn.models.support.network import NetworkSystem, Start
 from adagcn.models.support.page_rank import PageRank, page_rank_rows
 from adagcn.models.support.system import GraphInput, Recipe
 
@@ -64,29 +64,10 @@ class PageRankView:
 
 
 class PPNP(PredictThenPropagate):
-    """The network: H spread by exact personalized PageRank.
+    """The network: H spread by exact personalized PageRank."""
 
-    Parameters
-    ----------
-    settings : PPNPSettings
-        Sizes, rates and the solver's tolerance.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start: uniform within ±1/√(fan in).
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: PPNPSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings, n_features, n_classes, generator, dtype)
+    def __init__(self, settings: PPNPSettings, start: Start) -> None:
+        super().__init__(settings, start)
         self.tolerance = settings.tolerance
 
     def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> PageRankView:

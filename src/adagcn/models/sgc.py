@@ -20,13 +20,13 @@ from typing import Annotated
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from adagcn.learners.inputs import as_input, times
 from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.hop_rows import hop_rows
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Positive
 from adagcn.models.support.system import GraphInput, Recipe
 
@@ -41,33 +41,14 @@ class SGCSettings(NetworkSettings):
 
 
 class SGC(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : SGCSettings
-        Depth, L2, and where Â is multiplied with.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: SGCSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: SGCSettings, start: Start) -> None:
         super().__init__(settings.first_layer_l2)
         self.n_layers = settings.n_layers
         self.precompute = settings.precompute
-        self.weight = glorot(n_features, n_classes, generator, dtype)
-        self.bias = nn.Parameter(torch.zeros_like(self.weight[0]))
+        self.weight = start.glorot(start.n_features, start.n_classes)
+        self.bias = start.zeros(start.n_classes)
 
     def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:
         """Return the nodes within n_layers steps, and the rows of Â between them."""

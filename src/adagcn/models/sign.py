@@ -29,7 +29,7 @@ from adagcn.learners.inputs import Input, as_input, drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.hop_rows import hop_rows
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe
 
@@ -48,35 +48,14 @@ class SIGNSettings(NetworkSettings):
 
 
 class SIGN(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : SIGNSettings
-        Hops, width, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: SIGNSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, settings: SIGNSettings, start: Start) -> None:
         super().__init__(settings.first_layer_l2)
         n_hops, units = settings.n_hops + 1, settings.hidden_units
         self.rate = settings.dropout
-        self.hops = nn.ParameterList(
-            glorot(n_features, units, generator, dtype) for _ in range(n_hops)
-        )
-        self.output = glorot(n_hops * units, n_classes, generator, dtype)
+        self.hops = nn.ParameterList(start.glorot(start.n_features, units) for _ in range(n_hops))
+        self.output = start.glorot(n_hops * units, start.n_classes)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return every Θ_k."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
 from adagcn.errors import FormatError
+from adagcn.learners.perceptron import uniform_start
 from adagcn.models.support.problem import torch_dtype
 from adagcn.models.support.settings import NetworkSettings
 from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe
@@ -79,14 +80,58 @@ class GraphNetwork(nn.Module):
         return torch.optim.Adam(groups, lr=settings.learning_rate, fused=True)
 
 
-def glorot(n_in: int, n_out: int, generator: torch.Generator, dtype: torch.dtype) -> nn.Parameter:
-    """Return a weight of shape (n_in, n_out), uniform within ±√(6 / (n_in + n_out))."""
-    bound = (6.0 / (n_in + n_out)) ** 0.5
-    start = torch.empty(n_in, n_out, dtype=dtype, device=generator.device)
-    return nn.Parameter(start.uniform_(-bound, bound, generator=generator))
+@dataclass(frozen=True)
+class Start:
+    """What every network is built from besides its settings: its sizes, and its first parameters.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+        Sizes of input and output.
+    generator : torch.Generator
+        Draws the parameters, in the order in which a network asks for them.
+    dtype : torch.dtype
+        Their type.
+    """
+
+    n_features: int
+    n_classes: int
+    generator: torch.Generator
+    dtype: torch.dtype
+
+    @classmethod
+    def of(cls, problem: NodeProblem, context: FitContext) -> Self:
+        """Return what a fit starts from."""
+        features = problem.inputs.features
+        generator = torch_stream(context.seed, "start", device=context.device)
+        return cls(features.shape[1], problem.n_classes, generator, torch_dtype(features.dtype))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return self.generator.device
+
+    def glorot(self, n_in: int, n_out: int) -> nn.Parameter:
+        """Return a weight of shape (n_in, n_out), uniform within ±√(6 / (n_in + n_out))."""
+        bound = (6.0 / (n_in + n_out)) ** 0.5
+        weight = torch.empty(n_in, n_out, dtype=self.dtype, device=self.device)
+        return nn.Parameter(weight.uniform_(-bound, bound, generator=self.generator))
+
+    def uniform(self, n_in: int, n_out: int) -> nn.Parameter:
+        """Return a weight of shape (n_in, n_out), uniform within ±1/√n_in."""
+        return nn.Parameter(uniform_start(n_in, n_out, self.generator, self.dtype))
+
+    def linear(self, n_in: int, n_out: int) -> tuple[nn.Parameter, nn.Parameter]:
+        """Return a weight of shape (n_in, n_out) and its bias, both uniform within ±1/√n_in."""
+        bias = uniform_start(n_in, n_out, self.generator, self.dtype)[0].clone()
+        return self.uniform(n_in, n_out), nn.Parameter(bias)
+
+    def zeros(self, n_units: int) -> nn.Parameter:
+        """Return a bias of zeros."""
+        return nn.Parameter(torch.zeros(n_units, dtype=self.dtype, device=self.device))
 
 
-MakeNetwork = Callable[[Any, int, int, torch.Generator, torch.dtype], GraphNetwork]
+MakeNetwork = Callable[[Any, Start], GraphNetwork]
 
 
 @dataclass(frozen=True)
@@ -100,8 +145,7 @@ class NetworkSystem:
     recipes : mapping
         Its presets, the default first.
     make_network : callable
-        Takes settings, n_features, n_classes, a generator and a dtype; returns a fresh network on
-        the generator's device.
+        Takes settings and a :class:`Start`; returns a fresh network.
     """
 
     settings: type[NetworkSettings]
@@ -112,10 +156,7 @@ class NetworkSystem:
         self, problem: NodeProblem, settings: NetworkSettings, context: FitContext
     ) -> FittedNetwork:
         """Train a fresh network."""
-        features = problem.inputs.features
-        start = torch_stream(context.seed, "start", device=context.device)
-        dtype = torch_dtype(features.dtype)
-        network = self.make_network(settings, features.shape[1], problem.n_classes, start, dtype)
+        network = self.make_network(settings, Start.of(problem, context))
         return FittedNetwork(network, train_network(network, problem, settings, context))
 
     def restore(
@@ -128,8 +169,8 @@ class NetworkSystem:
         """Return the network that the tensors came from."""
         kinds = {tensor.dtype for tensor in tensors.values() if tensor.dtype.kind == "f"}
         dtype = torch.float64 if np.dtype(np.float64) in kinds else torch.float32
-        start = torch.Generator().manual_seed(0)
-        network = self.make_network(settings, n_features, n_classes, start, dtype)
+        start = Start(n_features, n_classes, torch.Generator().manual_seed(0), dtype)
+        network = self.make_network(settings, start)
         _load(network, tensors)
         return FittedNetwork(network, TrainingRecord(0))
 
