@@ -10,6 +10,7 @@ from pyg_oracle import assert_equal_to, dense, started
 from adagcn.models import dagnn
 from adagcn.models.support.system import resolve
 
+SYSTEM = dagnn.DAGNNClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
@@ -48,7 +49,7 @@ def test_presets_are_the_authors_sizes():
     names = ("n_steps", "hidden_units", "dropout", "l2", "learning_rate")
     for preset in ("paper", "authors"):
         found = {
-            graph: tuple(getattr(resolve(dagnn.SYSTEM, preset, graph, {}), n) for n in names)
+            graph: tuple(getattr(resolve(SYSTEM, preset, graph, {}), n) for n in names)
             for graph in ("cora", "citeseer", "pubmed")
         }
         assert found == {

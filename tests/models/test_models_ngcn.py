@@ -12,6 +12,7 @@ from adagcn.models import ngcn
 from adagcn.models.support.slowing_sgd import SlowingSGD
 from adagcn.models.support.system import resolve
 
+SYSTEM = ngcn.NGCNClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
@@ -93,11 +94,11 @@ def test_features_and_hidden_units_are_dropped(inputs, rate):
 
 
 def test_presets_are_those_of_their_studies():
-    paper = resolve(ngcn.SYSTEM, "paper", "cora_ml", {})
+    paper = resolve(SYSTEM, "paper", "cora_ml", {})
     names = ("combination", "n_heads", "n_steps", "hidden_units", "dropout", "l2", "optimizer")
     found = tuple(getattr(paper, name) for name in names)
     assert found == ("attention", 4, 4, 16, 0.5, 1e-5, "adam")
-    authors = resolve(ngcn.SYSTEM, "authors", "cora_ml", {})
+    authors = resolve(SYSTEM, "authors", "cora_ml", {})
     network = ngcn.NGCN(authors, started())
     optimizer = network.make_optimizer(authors)
     assert isinstance(optimizer, SlowingSGD)

@@ -1,10 +1,14 @@
-"""The systems that are networks: their contract, what they share, and how they are trained."""
+"""The systems that are networks: their contract, what they share, and how they are trained.
+
+A network is a :class:`GraphNetwork` built from its settings and a :class:`Start`. One whose loss or
+stopping is not the usual kind brings its own :meth:`GraphNetwork.trainee`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
@@ -14,33 +18,43 @@ from torch.nn.functional import log_softmax
 
 from adagcn.errors import FormatError
 from adagcn.learners.perceptron import uniform_start
+from adagcn.models.support.field_of_view import field_of_view
 from adagcn.models.support.problem import torch_dtype
-from adagcn.models.support.settings import NetworkSettings
+from adagcn.models.support.settings import NetworkSettings, NonNegative
 from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe
-from adagcn.training.loop import TrainingRecord, finite_log_proba, stopping_loss, train
+from adagcn.training.loop import Trainee, TrainingRecord, finite_log_proba, stopping_loss, train
 from adagcn.training.random_streams import torch_stream
 from adagcn.training.stopping import make_stopper
 
+FirstLayerL2 = Annotated[NonNegative, "λ of the penalty (λ/2)‖W0‖² on the first weights"]
+EveryLayerL2 = Annotated[NonNegative, "λ of the penalty (λ/2)‖·‖² on all weights"]
+
 
 class GraphNetwork(nn.Module):
-    """A network over the nodes of a graph; subclasses give :meth:`view` and :meth:`forward`.
+    """A network over the nodes of a graph; a subclass gives :meth:`forward`.
 
-    All that is learnt is in parameters and buffers. Dropout is on where a generator is handed in,
+    All that is learned is in parameters and buffers. Dropout is on where a generator is handed in,
     and draws from nothing else.
 
     Parameters
     ----------
     l2 : float
         λ of the penalty (λ/2)‖W‖² on :meth:`penalized`.
+    n_steps : int
+        Steps over the graph that the answer for a node depends on.
     """
 
-    def __init__(self, l2: float) -> None:
+    def __init__(self, l2: float, n_steps: int = 0) -> None:
         super().__init__()
         self.l2 = l2
+        self.n_steps = n_steps
 
     def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> Any:
-        """Return what the forward pass needs for some different nodes, computed once."""
-        raise NotImplementedError
+        """Return what the forward pass needs for some different nodes, computed once.
+
+        Here the nodes within ``n_steps`` steps, and the rows of Â between them.
+        """
+        return field_of_view(inputs, nodes, self.n_steps, next(self.parameters()))
 
     def training_view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> Any:
         """Return a view that many epochs look at; more may be computed beforehand."""
@@ -66,6 +80,12 @@ class GraphNetwork(nn.Module):
         """Return the L2 term, as it stands in the stopping loss."""
         total: Tensor = torch.stack([p.square().sum() for p in self.penalized()]).sum()
         return 0.5 * self.l2 * total
+
+    def trainee(
+        self, problem: NodeProblem, settings: NetworkSettings, generator: torch.Generator
+    ) -> Trainee:
+        """Return this network with its data and its optimizer, as the epoch loop trains it."""
+        return NetworkTrainee(self, problem, settings, generator)
 
     def make_optimizer(self, settings: NetworkSettings) -> torch.optim.Optimizer:
         """Return Adam, with the gradient λW of the L2 term as part of W's (coupled) decay."""
@@ -203,7 +223,7 @@ def train_network(
         stopper = make_stopper(settings.stop_on, settings.patience)
     generator = torch_stream(context.seed, "training", device=context.device)
     return train(
-        _NetworkTrainee(network, problem, settings, generator),
+        network.trainee(problem, settings, generator),
         max_epochs=settings.max_epochs,
         learning_rate=settings.learning_rate,
         stopper=stopper,
@@ -211,8 +231,20 @@ def train_network(
     )
 
 
-class _NetworkTrainee:
-    """A network over a graph, as the epoch loop trains it."""
+class NetworkTrainee:
+    """The usual training: cross-entropy on the training nodes, and on the stopping nodes.
+
+    Parameters
+    ----------
+    network : GraphNetwork
+        Trained in place.
+    problem : NodeProblem
+        What on.
+    settings : NetworkSettings
+        How.
+    generator : torch.Generator
+        Draws dropout, batches and samples.
+    """
 
     def __init__(
         self,
@@ -233,6 +265,7 @@ class _NetworkTrainee:
         self.optimizer = network.make_optimizer(settings)
 
     def steps(self) -> Iterator[Tensor]:
+        """Take a step for each loss of one epoch."""
         for loss in self.module.losses(self.view, self.target, self.generator):
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -241,6 +274,7 @@ class _NetworkTrainee:
 
     @torch.no_grad()
     def evaluate(self) -> tuple[float, float]:
+        """Return accuracy and loss on the stopping nodes."""
         logits, how = self.module(self.stop_view), self.settings.stop_penalty
         return stopping_loss(logits, self.stop_labels, self.module.penalty, how)
 
