@@ -69,7 +69,7 @@ class BTFPSettings(SystemSettings):
     n_bootstraps: Annotated[
         int, Field(ge=0), "S, times that the model labels nodes and is fitted again"
     ] = 10
-    added_share: Annotated[Share, "r, share of all nodes that is labeled each time"] = 0.1
+    added_share: Annotated[Share, "share of all nodes that is labeled each time, r"] = 0.1
     C: Annotated[
         Positive | None,
         "inverse strength of the penalty against the mean loss; None keeps the one of a few with "

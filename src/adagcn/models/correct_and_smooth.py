@@ -62,7 +62,7 @@ class CorrectAndSmoothSettings(PerceptronSettings):
     autoscale: Annotated[
         bool, "scale the correction of every node to the mean error of the training nodes"
     ] = False
-    scale: Annotated[Positive, "s, scale of the correction where autoscale is off"] = 1.0
+    scale: Annotated[Positive, "scale s of the correction where autoscale is off"] = 1.0
 
 
 class Perceptron(NodePerceptron):

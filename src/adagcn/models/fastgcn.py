@@ -58,7 +58,7 @@ class FastGCNSettings(GCNSettings):
         Count, "products with Â, each with weights of its own; the first is computed once"
     ] = 2
     hidden_units: Annotated[Count, "width of the hidden layers"] = 64
-    n_samples: Annotated[Count, "t, nodes drawn for each product"] = 400
+    n_samples: Annotated[Count, "nodes drawn for each product, t"] = 400
     batch_size: Annotated[Count, "training nodes of one step"] = 256
     first_layer_l2: FirstLayerL2 = 0.02
 

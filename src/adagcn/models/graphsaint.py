@@ -51,7 +51,7 @@ class GraphSAINTSettings(GCNSettings):
 
     hidden_units: Annotated[Count, "width of the hidden layers"] = 64
     first_layer_l2: FirstLayerL2 = 0.02
-    n_samples: Annotated[Count, "t, draws that a subgraph is made of"] = 1000
+    n_samples: Annotated[Count, "draws that a subgraph is made of, t"] = 1000
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ Hops = tuple[Input, ...]
 class SIGNSettings(NetworkSettings):
     """Settings of SIGN."""
 
-    n_hops: Annotated[Count, "r, the largest power of Â"] = 3
+    n_hops: Annotated[Count, "the largest power of Â, r"] = 3
     hidden_units: Annotated[Count, "hidden units of each hop"] = 64
     dropout: Annotated[Share, "rate on the features of every hop and on the hidden layer"] = 0.5
     first_layer_l2: Annotated[
