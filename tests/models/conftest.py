@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from adagcn import Graph
-from adagcn.boosting.hop_boosting import LabeledNodes
+from adagcn.boosting.fit_state import LabeledNodes
 from adagcn.data import planted_partition
 from adagcn.models.support.system import GraphInput, NodeProblem
 
@@ -56,5 +56,5 @@ def inputs() -> GraphInput:
 def problem(inputs: GraphInput) -> NodeProblem:
     labels = np.arange(23) % 3
     train, stop = np.array([0, 5, 13, 7, 20, 15]), np.array([1, 2, 14, 18])
-    nodes = LabeledNodes(train, labels[train], np.full(6, 1 / 6), stop)
-    return NodeProblem(inputs, nodes, labels[stop], 3)
+    nodes = LabeledNodes(train, labels[train], np.full(6, 1 / 6), stop, labels[stop])
+    return NodeProblem(inputs, nodes, 3)

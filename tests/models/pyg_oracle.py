@@ -7,11 +7,19 @@ import warnings
 import numpy as np
 import torch
 
+from adagcn.models.support.network import Start
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what torch says about its own import is not ours
     from torch_geometric import nn as pyg
 
-__all__ = ["assert_equal_to", "dense", "edges", "pyg"]
+__all__ = ["assert_equal_to", "dense", "edges", "pyg", "started"]
+
+
+def started(generator=None):
+    """Return what a network of nine features and three classes is built from, in float64."""
+    draw = torch.Generator().manual_seed(1) if generator is None else generator
+    return Start(9, 3, draw, torch.float64)
 
 
 def edges(inputs, matrix=None):

@@ -14,15 +14,16 @@ from adagcn.models import bt_fp
 from adagcn.models.support.system import FitContext, resolve
 from adagcn.propagation import make_propagator
 
+SYSTEM = bt_fp.BTFPClassifier.system
 ALL = np.arange(23)
 
 
 def settings_of(**given):
-    return resolve(bt_fp.SYSTEM, "paper", None, given)
+    return resolve(SYSTEM, "paper", None, given)
 
 
 def fitted(problem, **given):
-    return bt_fp.SYSTEM.fit(problem, settings_of(**given), FitContext())
+    return SYSTEM.fit(problem, settings_of(**given), FitContext())
 
 
 @pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
@@ -71,7 +72,7 @@ def test_the_bootstrap_by_hand(inputs, problem):
             quota = round(len(mine) * 0.2 * 23 / len(rest))
             known.update(dict.fromkeys(mine[:quota], kind))
     assert len(known) > 10
-    found = bt_fp.SYSTEM.fit(problem, settings, FitContext())
+    found = SYSTEM.fit(problem, settings, FitContext())
     np.testing.assert_allclose(
         np.exp(found.log_proba(inputs, ALL)),
         by_hand(features, known).predict_proba(features),
@@ -108,7 +109,7 @@ def test_the_strength_is_the_best_on_the_stopping_nodes(problem):
 
 def with_labels(problem, labels):
     nodes = type(problem.nodes)(problem.nodes.train_nodes, labels, np.full(6, 1 / 6))
-    return type(problem)(problem.inputs, nodes, None, 3)
+    return type(problem)(problem.inputs, nodes, 3)
 
 
 def test_a_class_without_training_nodes_is_improbable(problem):
@@ -116,7 +117,7 @@ def test_a_class_without_training_nodes_is_improbable(problem):
     proba = np.exp(fit.log_proba(problem.inputs, ALL))
     assert proba[:, 1].max() < 1e-9
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
-    back = bt_fp.SYSTEM.restore(fit.tensors(), fit.settings, 9, 3)
+    back = SYSTEM.restore(fit.tensors(), fit.settings, 9, 3)
     np.testing.assert_array_equal(np.exp(back.log_proba(problem.inputs, ALL)), proba)
 
 
@@ -146,7 +147,7 @@ def test_tensors_that_do_not_fit_are_refused(problem):
     ]
     for wrong in broken:
         with pytest.raises(FormatError, match="do not fit the model"):
-            bt_fp.SYSTEM.restore(wrong, fit.settings, 9, 3)
+            SYSTEM.restore(wrong, fit.settings, 9, 3)
 
 
 def test_the_preset_is_that_of_ppnps_study():

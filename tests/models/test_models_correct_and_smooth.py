@@ -5,27 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import dense, edges, pyg
+from pyg_oracle import dense, edges, pyg, started
 
 from adagcn.errors import FormatError
 from adagcn.models import correct_and_smooth as cs
-from adagcn.models.label_propagation import normalized_adjacency
+from adagcn.models.support.label_spreading import normalized_adjacency
 from adagcn.models.support.system import FitContext, resolve
 
+SYSTEM = cs.CorrectAndSmoothClassifier.system
 ALL = np.arange(23)
 
 
 def known_of(problem, shares=1.0):
     nodes, labels = problem.nodes.train_nodes, problem.nodes.labels
-    return cs.KnownNodes(nodes, np.eye(3)[labels], np.full((len(nodes), 1), shares))
+    return cs.TrainingNodes(nodes, np.eye(3)[labels], np.full((len(nodes), 1), shares))
 
 
 def settings_of(**given):
-    return resolve(cs.SYSTEM, "paper", None, {"max_epochs": 30, "hidden_units": 5, **given})
+    return resolve(SYSTEM, "paper", None, {"max_epochs": 30, "hidden_units": 5, **given})
 
 
 def fitted(problem, **given):
-    return cs.SYSTEM.fit(problem, settings_of(**given), FitContext())
+    return SYSTEM.fit(problem, settings_of(**given), FitContext())
 
 
 @pytest.mark.parametrize("autoscale", [True, False])
@@ -61,7 +62,7 @@ def test_an_error_that_hardly_arrives_is_not_blown_up(inputs):
     matrix = normalized_adjacency(path)
     settings = settings_of(n_steps=n_nodes - 1, correction_teleport=0.9, autoscale=True)
     base = np.full((n_nodes, 2), 0.5)
-    first = cs.KnownNodes(np.array([0]), np.array([[1.0, 0.0]]), np.ones((1, 1)))
+    first = cs.TrainingNodes(np.array([0]), np.array([[1.0, 0.0]]), np.ones((1, 1)))
     moved = np.abs(cs.correct(base, first, matrix, settings) - base).sum(axis=1)
     assert moved[1] == pytest.approx(1.0)
     assert moved[-1] < 1e-6
@@ -82,7 +83,7 @@ def test_errors_are_kept_within_one():
     star[0, 1:] = star[1:, 0] = 1.0
     matrix = normalized_adjacency(star)
     base = np.tile([0.1, 0.2, 0.7], (10, 1))
-    known = cs.KnownNodes(np.arange(1, 10), np.tile([1.0, 0.0, 0.0], (9, 1)), np.ones((9, 1)))
+    known = cs.TrainingNodes(np.arange(1, 10), np.tile([1.0, 0.0, 0.0], (9, 1)), np.ones((9, 1)))
     settings = settings_of(autoscale=True, correction_teleport=0.1, n_steps=3)
     arcs = matrix.tocoo()
     index = torch.from_numpy(np.stack([arcs.col, arcs.row]).astype(np.int64))
@@ -104,9 +105,9 @@ def test_a_training_node_of_hardly_any_weight_is_none(inputs, problem, autoscale
     settings = settings_of(autoscale=autoscale)
     whole = known_of(problem)
     shares = np.array([[1.0], [1.0], [1e-13], [1.0], [1e-13], [1.0]])
-    light = cs.KnownNodes(whole.nodes, whole.truth, shares)
+    light = cs.TrainingNodes(whole.nodes, whole.truth, shares)
     kept = shares[:, 0] == 1.0
-    fewer = cs.KnownNodes(whole.nodes[kept], whole.truth[kept], shares[kept])
+    fewer = cs.TrainingNodes(whole.nodes[kept], whole.truth[kept], shares[kept])
     found = [
         cs.smooth(cs.correct(base, known, matrix, settings), known, matrix, settings)
         for known in (light, fewer)
@@ -115,7 +116,7 @@ def test_a_training_node_of_hardly_any_weight_is_none(inputs, problem, autoscale
 
 
 def test_the_base_is_a_perceptron(inputs):
-    network = cs.Perceptron(settings_of(), 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    network = cs.Perceptron(settings_of(), started())
     expected = (dense(inputs) @ network.hidden).relu() @ network.output
     torch.testing.assert_close(network(network.view(inputs, ALL)), expected)
 
@@ -133,11 +134,11 @@ def test_predictions_are_the_smoothed_shares(inputs, problem):
     assert fit.record.stop_accuracy == (found == problem.stop_labels).mean()
 
 
-def test_what_was_learnt_comes_back_and_nothing_else_does(inputs, problem):
+def test_what_was_learned_comes_back_and_nothing_else_does(inputs, problem):
     fit = fitted(problem)
     tensors = fit.tensors()
-    back = cs.SYSTEM.restore(tensors, fit.settings, 9, 3)
+    back = SYSTEM.restore(tensors, fit.settings, 9, 3)
     np.testing.assert_array_equal(back.log_proba(inputs, ALL), fit.log_proba(inputs, ALL))
     for wrong in ({**tensors, "hidden": np.ones((2, 2))}, {**tensors, "more": np.ones(1)}):
         with pytest.raises(FormatError, match="do not fit the model"):
-            cs.SYSTEM.restore(wrong, fit.settings, 9, 3)
+            SYSTEM.restore(wrong, fit.settings, 9, 3)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense
+from pyg_oracle import assert_equal_to, dense, started
 
 from adagcn.models import dagnn
 from adagcn.models.support.system import resolve
 
+SYSTEM = dagnn.DAGNNClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
 
 def made(**settings):
     values = dagnn.DAGNNSettings(**{"dropout": 0.0, **settings})
-    return dagnn.DAGNN(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    return dagnn.DAGNN(values, started())
 
 
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])
@@ -48,7 +49,7 @@ def test_presets_are_the_authors_sizes():
     names = ("n_steps", "hidden_units", "dropout", "l2", "learning_rate")
     for preset in ("paper", "authors"):
         found = {
-            graph: tuple(getattr(resolve(dagnn.SYSTEM, preset, graph, {}), n) for n in names)
+            graph: tuple(getattr(resolve(SYSTEM, preset, graph, {}), n) for n in names)
             for graph in ("cora", "citeseer", "pubmed")
         }
         assert found == {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.models import deepgcn
 
@@ -15,7 +15,7 @@ SOME = np.array([7, 22, 4, 15])
 
 def made(**settings):
     values = deepgcn.DeepGCNSettings(**{"dropout": 0.0, "hidden_units": 6, **settings})
-    network = deepgcn.DeepGCN(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    network = deepgcn.DeepGCN(values, started())
     generator = torch.Generator().manual_seed(2)
     for parameter in network.parameters():  # scales, shifts and the bias start from constants
         if parameter.dim() == 1:

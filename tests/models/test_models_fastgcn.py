@@ -5,22 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 from scipy import sparse
 
 from adagcn.models import fastgcn
 from adagcn.models.support.sampling import batch_loss, batches
 from adagcn.models.support.system import GraphInput, resolve
 
+SYSTEM = fastgcn.FastGCNClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
 
 def made(**settings):
-    values = fastgcn.SYSTEM.settings(**{"dropout": 0.0, "hidden_units": 5, **settings})
-    return fastgcn.SYSTEM.make_network(
-        values, 9, 3, torch.Generator().manual_seed(1), torch.float64
-    )
+    values = SYSTEM.settings(**{"dropout": 0.0, "hidden_units": 5, **settings})
+    return SYSTEM.make_network(values, started())
 
 
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])
@@ -156,9 +155,9 @@ def test_draws_do_not_depend_on_how_the_graph_is_stored(inputs):
 
 
 def test_presets_are_those_of_their_studies():
-    paper = resolve(fastgcn.SYSTEM, "paper", "cora_ml", {})
+    paper = resolve(SYSTEM, "paper", "cora_ml", {})
     assert (paper.max_epochs, paper.patience, paper.stop_on) == (10_000, 100, "ranked")
-    authors = resolve(fastgcn.SYSTEM, "authors", "cora_ml", {})
+    authors = resolve(SYSTEM, "authors", "cora_ml", {})
     assert (authors.hidden_units, authors.batch_size, authors.n_samples) == (16, 20, 400)
     assert (authors.dropout, authors.first_layer_l2, authors.learning_rate) == (0.0, 5e-4, 0.01)
     assert (authors.max_epochs, authors.patience, authors.stop_on) == (100, 10, "window")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.models import gat
 from adagcn.models.gat import (
@@ -18,6 +18,7 @@ from adagcn.models.support.field_of_view import as_step
 from adagcn.models.support.system import resolve
 from adagcn.propagation.sparse_tensors import torch_csr
 
+SYSTEM = gat.GATClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
@@ -25,7 +26,7 @@ SOME = np.array([7, 22, 4, 15])
 def made(**settings):
     rates = {"dropout": 0.0, "attention_dropout": 0.0, "value_dropout": 0.0}
     values = gat.GATSettings(**{**rates, "n_heads": 4, "hidden_units": 5, **settings})
-    network = gat.GAT(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    network = gat.GAT(values, started())
     for bias in (network.hidden_bias, network.output_bias):  # they start from zero
         torch.nn.init.normal_(bias, generator=torch.Generator().manual_seed(2))
     return network
@@ -124,7 +125,7 @@ def test_only_the_first_weight_is_penalized():
 def test_presets_are_those_of_their_studies():
     names = ("learning_rate", "first_layer_l2", "weight_decay", "max_epochs", "stop_on")
     found = {
-        (preset, graph): tuple(getattr(resolve(gat.SYSTEM, preset, graph, {}), n) for n in names)
+        (preset, graph): tuple(getattr(resolve(SYSTEM, preset, graph, {}), n) for n in names)
         for preset in ("paper", "authors")
         for graph in ("cora_ml", "pubmed")
     }
@@ -135,7 +136,7 @@ def test_presets_are_those_of_their_studies():
         ("authors", "cora_ml"): (0.005, 0.0, 5e-4, 100_000, "both"),
         ("authors", "pubmed"): (0.01, 0.0, 1e-3, 100_000, "both"),
     }
-    assert resolve(gat.SYSTEM, "authors", "pubmed", {}).output_heads == 8
-    assert resolve(gat.SYSTEM, "paper", "pubmed", {}).output_heads == 1
-    rates = {p: resolve(gat.SYSTEM, p, None, {}).value_dropout for p in gat.SYSTEM.recipes}
+    assert resolve(SYSTEM, "authors", "pubmed", {}).output_heads == 8
+    assert resolve(SYSTEM, "paper", "pubmed", {}).output_heads == 1
+    rates = {p: resolve(SYSTEM, p, None, {}).value_dropout for p in SYSTEM.recipes}
     assert rates == {"paper": 0.0, "authors": 0.6}

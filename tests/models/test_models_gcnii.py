@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.models import gcnii
 from adagcn.models.support.system import resolve
 
+SYSTEM = gcnii.GCNIIClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
 
 def made(**settings):
     values = gcnii.GCNIISettings(**{"dropout": 0.0, "hidden_units": 6, **settings})
-    return gcnii.GCNII(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    return gcnii.GCNII(values, started())
 
 
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])
@@ -54,7 +55,7 @@ def test_both_penalties_are_in_the_loss_and_in_the_decay():
     parameters = dict(network.named_parameters())
     total = sum(0.5 * wanted[n] * parameters[n].detach().square().sum() for n in wanted)
     assert network.penalty().item() == pytest.approx(total.item())
-    optimizer = network.make_optimizer(resolve(gcnii.SYSTEM, "paper", None, given))
+    optimizer = network.make_optimizer(resolve(SYSTEM, "paper", None, given))
     decay = {id(p): g["weight_decay"] for g in optimizer.param_groups for p in g["params"]}
     assert decay == {id(parameters[name]): value + 0.125 for name, value in wanted.items()}
 
@@ -62,7 +63,7 @@ def test_both_penalties_are_in_the_loss_and_in_the_decay():
 def test_the_authors_are_deep():
     names = ("n_layers", "hidden_units", "identity", "dropout", "convolution_l2", "dense_l2")
     found = {
-        graph: tuple(getattr(resolve(gcnii.SYSTEM, "authors", graph, {}), n) for n in names)
+        graph: tuple(getattr(resolve(SYSTEM, "authors", graph, {}), n) for n in names)
         for graph in ("cora", "citeseer", "pubmed")
     }
     assert found == {

@@ -5,21 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 from scipy import sparse
 
 from adagcn.errors import InputError
 from adagcn.models import graphsage
 from adagcn.models.support.system import GraphInput, resolve
 
+SYSTEM = graphsage.GraphSAGEClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
 
 def made(**settings):
-    values = graphsage.SYSTEM.settings(**{"dropout": 0.0, "hidden_units": 4, **settings})
+    values = SYSTEM.settings(**{"dropout": 0.0, "hidden_units": 4, **settings})
     generator = torch.Generator().manual_seed(1)
-    network = graphsage.SYSTEM.make_network(values, 9, 3, generator, torch.float64)
+    network = SYSTEM.make_network(values, started(generator))
     torch.nn.init.uniform_(network.bias, -1.0, 1.0, generator=generator)
     return network
 
@@ -138,7 +139,7 @@ def test_the_first_layer_alone_is_penalized():
 
 
 def test_gradients_are_cut(inputs):
-    settings = graphsage.SYSTEM.settings(learning_rate=0.1)
+    settings = SYSTEM.settings(learning_rate=0.1)
     network = made()
     optimizer = network.make_optimizer(settings)
     for parameter in network.parameters():
@@ -150,13 +151,13 @@ def test_gradients_are_cut(inputs):
 def test_a_fan_out_of_zero_is_refused():
     for name in ("fan_out", "farther_fan_out"):
         with pytest.raises(InputError, match=f"{name}: should be greater than or equal to 1"):
-            resolve(graphsage.SYSTEM, "paper", None, {name: 0})
+            resolve(SYSTEM, "paper", None, {name: 0})
 
 
 def test_presets_are_those_of_their_studies():
-    paper = resolve(graphsage.SYSTEM, "paper", "cora_ml", {})
+    paper = resolve(SYSTEM, "paper", "cora_ml", {})
     assert (paper.max_epochs, paper.patience, paper.stop_on) == (10_000, 100, "ranked")
-    authors = resolve(graphsage.SYSTEM, "authors", "cora_ml", {})
+    authors = resolve(SYSTEM, "authors", "cora_ml", {})
     sizes = (authors.hidden_units, authors.fan_out, authors.farther_fan_out, authors.batch_size)
     assert sizes == (128, 25, 10, 512)
     assert (authors.dropout, authors.first_layer_l2, authors.learning_rate) == (0.0, 0.0, 0.01)

@@ -7,21 +7,20 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 from scipy import sparse
 
 from adagcn.models import graphsaint
 from adagcn.models.support.system import GraphInput, resolve
 
+SYSTEM = graphsaint.GraphSAINTClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
 
 def made(**settings):
-    values = graphsaint.SYSTEM.settings(**{"dropout": 0.0, "hidden_units": 5, **settings})
-    return graphsaint.SYSTEM.make_network(
-        values, 9, 3, torch.Generator().manual_seed(1), torch.float64
-    )
+    values = SYSTEM.settings(**{"dropout": 0.0, "hidden_units": 5, **settings})
+    return SYSTEM.make_network(values, started())
 
 
 @pytest.mark.parametrize("way", ["view", "training_view"])
@@ -130,7 +129,7 @@ def test_an_epoch_draws_as_many_nodes_as_there_are(inputs):
 
 
 def test_presets_are_those_of_their_studies():
-    paper = resolve(graphsaint.SYSTEM, "paper", "cora_ml", {})
+    paper = resolve(SYSTEM, "paper", "cora_ml", {})
     assert (paper.max_epochs, paper.patience, paper.stop_on) == (10_000, 100, "ranked")
-    authors = resolve(graphsaint.SYSTEM, "authors", None, {})
+    authors = resolve(SYSTEM, "authors", None, {})
     assert (authors.n_samples, authors.hidden_units, authors.dropout) == (8000, 128, 0.1)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.models import jk
 from adagcn.models.support.system import resolve
 
+SYSTEM = jk.JKClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
@@ -18,7 +19,7 @@ def made(**settings):
     values = jk.JKSettings(
         **{"dropout": 0.0, "propagator_dropout": 0.0, "hidden_units": 6, **settings}
     )
-    return jk.JK(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    return jk.JK(values, started())
 
 
 def convolution(weight):
@@ -68,7 +69,7 @@ def test_all_weights_are_penalized():
 
 
 def test_the_papers_preset_is_that_of_ppnps_study():
-    found = resolve(jk.SYSTEM, "paper", "cora_ml", {})
+    found = resolve(SYSTEM, "paper", "cora_ml", {})
     names = ("jump", "n_layers", "hidden_units", "dropout", "l2", "patience", "max_epochs")
     assert tuple(getattr(found, name) for name in names) == (
         "concatenation", 3, 64, 0.5, 1e-3, 100, 10_000,

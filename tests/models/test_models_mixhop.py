@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 from mixhop_oracle import mixhop_block
-from pyg_oracle import assert_equal_to, dense
+from pyg_oracle import assert_equal_to, dense, started
 
 from adagcn.errors import InputError
 from adagcn.models import mixhop
 from adagcn.models.support.slowing_sgd import SlowingSGD
 from adagcn.models.support.system import resolve
 
+SYSTEM = mixhop.MixHopClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 WIDTHS = [("4/4/4", "1/1/1"), ("5/3/2", "0/1/2"), ("0/4", "1/0/1/1"), ("6", "2")]
@@ -23,7 +24,7 @@ def made(hidden_widths="5/3/2", output_slices="0/1/2", **settings):
     values = mixhop.MixHopSettings(
         hidden_widths=hidden_widths, output_slices=output_slices, **{**rates, **settings}
     )
-    network = mixhop.MixHop(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    network = mixhop.MixHop(values, started())
     torch.nn.init.normal_(network.mixture, generator=torch.Generator().manual_seed(2))
     return network
 
@@ -92,14 +93,14 @@ def test_gradient_descent_slows_by_a_hundredth_of_its_start_every_forty_steps():
 
 def test_gradient_descent_decays_the_same_parameters_as_adam():
     network = made(l2=0.25)
-    settings = resolve(mixhop.SYSTEM, "authors", None, {"weight_decay": 0.5, "l2": 0.25})
+    settings = resolve(SYSTEM, "authors", None, {"weight_decay": 0.5, "l2": 0.25})
     optimizer = network.make_optimizer(settings)
     assert isinstance(optimizer, SlowingSGD)
     decay = {id(p): g["weight_decay"] for g in optimizer.param_groups for p in g["params"]}
     wanted = {"hidden": 0.75, "output": 0.75, "mixture": 0.5}
     assert network.norm is None
     assert decay == {id(getattr(network, name)): value for name, value in wanted.items()}
-    adam = network.make_optimizer(resolve(mixhop.SYSTEM, "paper", None, {}))
+    adam = network.make_optimizer(resolve(SYSTEM, "paper", None, {}))
     assert isinstance(adam, torch.optim.Adam)
 
 
@@ -107,13 +108,13 @@ def test_gradient_descent_decays_the_same_parameters_as_adam():
 def test_widths_that_are_none_are_refused(text):
     for name in ("hidden_widths", "output_slices"):
         with pytest.raises(InputError, match=f"{name}: should be a whole number for each power"):
-            resolve(mixhop.SYSTEM, "paper", None, {name: text})
+            resolve(SYSTEM, "paper", None, {name: text})
 
 
 def test_widths_are_the_authors_own():
     for preset in ("paper", "authors"):
         found = {
-            graph: resolve(mixhop.SYSTEM, preset, graph, {})
+            graph: resolve(SYSTEM, preset, graph, {})
             for graph in ("cora", "cora_ml", "citeseer", "pubmed", None)
         }
         widths = {graph: (s.hidden_widths, s.output_slices) for graph, s in found.items()}

@@ -5,14 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.errors import InputError
 from adagcn.learners.inputs import SparseRows
-from adagcn.models import appnp, gcn, gcn_res, page_rank, ppnp
+from adagcn.models import appnp, gcn, ppnp
+from adagcn.models.support import page_rank
 from adagcn.models.support.field_of_view import as_step, field_of_view, spread
 from adagcn.propagation.sparse_tensors import torch_csr
 
+GCN = gcn.GCNClassifier.system
+GCN_RES = gcn.ResidualGCNClassifier.system
+APPNP = appnp.APPNPClassifier.system
+PPNP = ppnp.PPNPClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
@@ -21,7 +26,7 @@ def made(system, **settings):
     """Return a network of nine features and three classes without dropout."""
     rates = {n: 0.0 for n in system.settings.model_fields if n.endswith("dropout")}
     values = system.settings(**{**rates, **settings})
-    return system.make_network(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    return system.make_network(values, started())
 
 
 def convolutions(network):
@@ -46,20 +51,18 @@ def pyg_gcn(layers, inputs, residual):
 
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])
 @pytest.mark.parametrize("n_layers", [1, 2, 5])
-@pytest.mark.parametrize("system", [gcn.VANILLA, gcn_res.RESIDUAL], ids=["gcn", "gcn_res"])
+@pytest.mark.parametrize("system", [GCN, GCN_RES], ids=["gcn", "gcn_res"])
 def test_gcn_of_any_depth_equals_gcnconv(inputs, system, n_layers, nodes):
     network = made(system, n_layers=n_layers)
     layers = convolutions(network)
-    expected = pyg_gcn(layers, inputs, residual=system is gcn_res.RESIDUAL)
+    expected = pyg_gcn(layers, inputs, residual=system is GCN_RES)
     copies = lambda: [layer.lin.weight.grad.T for layer in layers]  # noqa: E731
     assert_equal_to(network, nodes, network.view(inputs, nodes), expected, copies)
 
 
 def test_a_shortcut_changes_networks_of_three_layers_and_no_shallower_ones(inputs):
     for n_layers, same in ((2, True), (3, False)):
-        plain, residual = (
-            made(system, n_layers=n_layers) for system in (gcn.VANILLA, gcn_res.RESIDUAL)
-        )
+        plain, residual = (made(system, n_layers=n_layers) for system in (GCN, GCN_RES))
         logits = [net(net.view(inputs, ALL)).detach().numpy() for net in (plain, residual)]
         assert np.allclose(*logits) == same
 
@@ -71,7 +74,7 @@ def local_logits(network, inputs):
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])
 @pytest.mark.parametrize("n_steps", [1, 3, 10])
 def test_appnp_equals_pytorch_geometric(inputs, n_steps, nodes):
-    network = made(appnp.SYSTEM, n_steps=n_steps, teleport=0.15)
+    network = made(APPNP, n_steps=n_steps, teleport=0.15)
     oracle = pyg.APPNP(K=n_steps, alpha=0.15, normalize=False)
     expected = oracle(local_logits(network, inputs), *edges(inputs))
     assert_equal_to(network, nodes, network.view(inputs, nodes), expected)
@@ -85,7 +88,7 @@ def exact(inputs, teleport):
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])
 @pytest.mark.parametrize("way", ["solve", "dense rows", "solved rows"])
 def test_ppnp_equals_the_dense_inverse(inputs, nodes, way, monkeypatch):
-    network = made(ppnp.SYSTEM, teleport=0.15, tolerance=1e-12)
+    network = made(PPNP, teleport=0.15, tolerance=1e-12)
     monkeypatch.setattr(page_rank, "DENSE_UP_TO", 0 if way == "solved rows" else 600)
     monkeypatch.setattr(page_rank, "COLUMNS_AT_ONCE", 3)
     view = (network.view if way == "solve" else network.training_view)(inputs, nodes)
@@ -94,7 +97,7 @@ def test_ppnp_equals_the_dense_inverse(inputs, nodes, way, monkeypatch):
 
 
 def test_ppnp_solves_where_its_rows_would_not_fit(inputs, monkeypatch):
-    network = made(ppnp.SYSTEM, tolerance=1e-12)
+    network = made(PPNP, tolerance=1e-12)
     rows = network(network.training_view(inputs, SOME)).detach()
     monkeypatch.setattr(ppnp, "MOST_ENTRIES", 4 * 23 - 1)
     monkeypatch.setattr(ppnp, "page_rank_rows", None)
@@ -139,7 +142,7 @@ def test_ppnp_refuses_a_directed_graph(inputs):
     adjacency = inputs.adjacency.copy()
     adjacency[0, 1] = 0.0
     directed = type(inputs)(inputs.features, adjacency, inputs.node_ids)
-    network = made(ppnp.SYSTEM)
+    network = made(PPNP)
     for view in (network.view, network.training_view):
         with pytest.raises(InputError, match=r"graph must be undirected.*Use appnp"):
             view(directed, ALL)
@@ -190,7 +193,7 @@ def test_dropping_entries_of_the_propagator_keeps_the_mean(inputs):
 
 def test_appnp_drops_features_hidden_units_and_entries(inputs):
     for rate in ("dropout", "propagator_dropout"):
-        network = made(appnp.SYSTEM, **{rate: 0.5})
+        network = made(APPNP, **{rate: 0.5})
         view = network.view(inputs, ALL)
         with torch.no_grad():
             first, second = (network(view, torch.Generator().manual_seed(s)) for s in (1, 2))

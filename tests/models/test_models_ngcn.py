@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 from mixhop_oracle import mixhop_block
-from pyg_oracle import assert_equal_to, dense
+from pyg_oracle import assert_equal_to, dense, started
 
 from adagcn.models import ngcn
 from adagcn.models.support.slowing_sgd import SlowingSGD
 from adagcn.models.support.system import resolve
 
+SYSTEM = ngcn.NGCNClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
@@ -20,7 +21,7 @@ def made(**settings):
     rates = {"dropout": 0.0, "input_dropout": 0.0}
     small = {"n_steps": 3, "n_heads": 2, "hidden_units": 5}
     values = ngcn.NGCNSettings(**{**rates, **small, **settings})
-    network = ngcn.NGCN(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    network = ngcn.NGCN(values, started())
     torch.nn.init.normal_(network.combination, generator=torch.Generator().manual_seed(2))
     return network
 
@@ -93,12 +94,12 @@ def test_features_and_hidden_units_are_dropped(inputs, rate):
 
 
 def test_presets_are_those_of_their_studies():
-    paper = resolve(ngcn.SYSTEM, "paper", "cora_ml", {})
+    paper = resolve(SYSTEM, "paper", "cora_ml", {})
     names = ("combination", "n_heads", "n_steps", "hidden_units", "dropout", "l2", "optimizer")
     found = tuple(getattr(paper, name) for name in names)
     assert found == ("attention", 4, 4, 16, 0.5, 1e-5, "adam")
-    authors = resolve(ngcn.SYSTEM, "authors", "cora_ml", {})
-    network = ngcn.NGCN(authors, 9, 3, torch.Generator(), torch.float32)
+    authors = resolve(SYSTEM, "authors", "cora_ml", {})
+    network = ngcn.NGCN(authors, started())
     optimizer = network.make_optimizer(authors)
     assert isinstance(optimizer, SlowingSGD)
     assert (paper.graph_norm, authors.graph_norm) == (False, True)

@@ -5,20 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense, edges, pyg
+from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.models import sgc
 from adagcn.models.support.hop_rows import hop_rows
-from adagcn.models.support.system import resolve
+from adagcn.models.support.system import FitContext, resolve
 
+SYSTEM = sgc.SGCClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
 
 def made(**settings):
-    values = sgc.SYSTEM.settings(**settings)
+    values = SYSTEM.settings(**settings)
     generator = torch.Generator().manual_seed(1)
-    network = sgc.SYSTEM.make_network(values, 9, 3, generator, torch.float64)
+    network = SYSTEM.make_network(values, started(generator))
     torch.nn.init.uniform_(network.bias, -1.0, 1.0, generator=generator)
     return network
 
@@ -48,11 +49,10 @@ def test_precomputed_steps_are_not_left_to_the_epochs(inputs):
 def test_both_ways_train_the_same_model(problem):
     settings = {"max_epochs": 50, "n_layers": 3}
     fits = [
-        sgc.SYSTEM.fit(
+        SYSTEM.fit(
             problem,
-            resolve(sgc.SYSTEM, "paper", None, {"precompute": precompute, **settings}),
-            seed=0,
-            device="cpu",
+            resolve(SYSTEM, "paper", None, {"precompute": precompute, **settings}),
+            FitContext(),
         )
         for precompute in (True, False)
     ]
@@ -82,11 +82,9 @@ def test_hop_rows_are_sparse_where_few_entries_are_filled(inputs):
 
 
 def test_presets_are_those_of_their_studies():
-    paper = resolve(sgc.SYSTEM, "paper", "cora_ml", {})
+    paper = resolve(SYSTEM, "paper", "cora_ml", {})
     assert (paper.max_epochs, paper.patience, paper.stop_on) == (10_000, 100, "ranked")
-    found = {
-        name: resolve(sgc.SYSTEM, "authors", name, {}) for name in ("cora", "citeseer", "pubmed")
-    }
+    found = {name: resolve(SYSTEM, "authors", name, {}) for name in ("cora", "citeseer", "pubmed")}
     assert {(each.n_layers, each.learning_rate, each.stop_on) for each in found.values()} == {
         (2, 0.2, "never")
     }

@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from pyg_oracle import assert_equal_to, dense
+from pyg_oracle import assert_equal_to, dense, started
 
 from adagcn.models import sign
 
+SYSTEM = sign.SIGNClassifier.system
 ALL = np.arange(23)
 SOME = np.array([7, 22, 4, 15])
 
 
 def made(**settings):
-    values = sign.SYSTEM.settings(**{"dropout": 0.0, "hidden_units": 5, **settings})
-    return sign.SYSTEM.make_network(values, 9, 3, torch.Generator().manual_seed(1), torch.float64)
+    values = SYSTEM.settings(**{"dropout": 0.0, "hidden_units": 5, **settings})
+    return SYSTEM.make_network(values, started())
 
 
 @pytest.mark.parametrize("nodes", [ALL, SOME], ids=["all", "some"])

@@ -17,8 +17,7 @@ from adagcn.bench.timing import Contestant
 from adagcn.models.adagcn import AdaGCNClassifier
 from adagcn.models.support.boosted import PreparedFit
 from adagcn.models.support.labels import FitCall
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, train_network
-from adagcn.models.support.problem import torch_dtype
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start, train_network
 from adagcn.models.support.registry import MODELS
 from adagcn.models.support.system import FitContext, GraphInput, NodeProblem
 from adagcn.propagation.hops import Hop, stream_from
@@ -137,10 +136,7 @@ def baseline(
         return None
     problem, resolved, _ = model.prepared(FitCall(**task.labeled), task.seed)
     problem = problem if stopping else _without_stopping(problem)
-    start = torch_stream(task.seed, "start")
-    features = problem.inputs.features
-    dtype = torch_dtype(features.dtype)
-    network = system.make_network(resolved, features.shape[1], problem.n_classes, start, dtype)
+    network = system.make_network(resolved, Start.of(problem, FitContext(task.seed)))
     return Contestant(name, "ours", _training(network, problem, resolved, task.seed))
 
 

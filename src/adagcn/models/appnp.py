@@ -1,4 +1,6 @@
-"""APPNP: approximate personalized propagation of predictions (Klicpera et al., ICLR 2019).
+"""Klicpera, Bojchevski and Günnemann: Predict then Propagate, ICLR 2019: APPNP.
+
+https://arxiv.org/abs/1810.05997
 
 A two-layer perceptron predicts every node by itself; power iteration spreads the predictions::
 
@@ -10,37 +12,30 @@ Shapes: X (n_nodes, n_features); W0 (n_features, hidden_units); W1 (hidden_units
 (n_nodes, n_classes), softmax on top. No biases, L2 on W0 alone. γ is ``teleport``, K ``n_steps``;
 every step draws its own entries of Â to drop.
 
-Our own products, as in :mod:`adagcn.models.gcn`; the tests hold them against PyTorch Geometric's
-``APPNP``.
+The products are our own, as in :mod:`adagcn.models.gcn`; the tests hold them against PyTorch
+Geometric's ``APPNP``.
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from adagcn.learners.inputs import Input, drop, dropout, times
-from adagcn.learners.perceptron import uniform_start
-from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
+from adagcn.models.support.field_of_view import FieldOfView, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem
-from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share, Teleport
-from adagcn.models.support.system import GraphInput, Recipe
+from adagcn.models.support.network import FirstLayerL2, NetworkSystem, Start
+from adagcn.models.support.node_perceptron import NodePerceptron, PerceptronSettings
+from adagcn.models.support.settings import Count, Share, Teleport
+from adagcn.models.support.system import Recipe
 
 
-class PredictThenPropagateSettings(NetworkSettings):
+class PredictThenPropagateSettings(PerceptronSettings):
     """Settings that APPNP and PPNP share."""
 
     teleport: Annotated[Teleport, "γ, share of a node's own prediction in every step"] = 0.1
-    hidden_units: Annotated[Count, "width of the hidden layer"] = 64
-    dropout: Annotated[Share, "rate on the input and on the hidden layer"] = 0.5
-    first_layer_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖W0‖² on the first weights"] = (
-        5e-3
-    )
+    first_layer_l2: FirstLayerL2 = 5e-3
 
 
 class APPNPSettings(PredictThenPropagateSettings):
@@ -50,96 +45,60 @@ class APPNPSettings(PredictThenPropagateSettings):
     propagator_dropout: Annotated[Share, "rate on the entries of Â, drawn anew in every step"] = 0.5
 
 
-class PredictThenPropagate(GraphNetwork):
-    """The perceptron that APPNP and PPNP share; a subclass says how predictions spread."""
+class APPNP(NodePerceptron):
+    """The network: H spread by power iteration."""
 
-    def __init__(
-        self,
-        settings: PredictThenPropagateSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings.first_layer_l2)
-        self.rate = settings.dropout
+    def __init__(self, settings: APPNPSettings, start: Start) -> None:
+        super().__init__(settings, start, settings.first_layer_l2, n_steps=settings.n_steps)
         self.teleport = settings.teleport
-        units = settings.hidden_units
-        self.hidden = nn.Parameter(uniform_start(n_features, units, generator, dtype))
-        self.output = nn.Parameter(uniform_start(units, n_classes, generator, dtype))
-
-    def local_logits(self, rows: Input, generator: torch.Generator | None) -> Tensor:
-        """Return H, the predictions of nodes by themselves."""
-        hidden = times(drop(rows, self.rate, generator), self.hidden).relu()
-        return dropout(hidden, self.rate, generator) @ self.output
-
-
-class APPNP(PredictThenPropagate):
-    """The network: H spread by power iteration.
-
-    Parameters
-    ----------
-    settings : APPNPSettings
-        Sizes, rates and steps.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start: uniform within ±1/√(fan in).
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: APPNPSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings, n_features, n_classes, generator, dtype)
-        self.n_steps = settings.n_steps
         self.step_rate = settings.propagator_dropout
-
-    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:
-        """Return the nodes within n_steps steps, and the rows of Â between them."""
-        return field_of_view(inputs, nodes, self.n_steps, self.hidden)
 
     def forward(self, view: FieldOfView, generator: torch.Generator | None = None) -> Tensor:
         """Return logits of shape (n_nodes of the view, n_classes)."""
         logits = self.local_logits(view.rows, generator)
-        restart = self.teleport * logits
-        for stage, step in enumerate(view.steps):
-            restart = view.nearer(restart, stage)
-            spread_logits = spread(step, logits, self.step_rate, generator)
-            logits = torch.add(restart, spread_logits, alpha=1.0 - self.teleport)
-        return logits
+        return spread_by_steps(view, logits, self.teleport, self.step_rate, generator)
 
 
-# The rule that AdaGCN's released code trains PPNP and APPNP by: half a thousand epochs instead of
-# ten thousand, patience 300, nothing dropped from Â. The paper's "(ours)" rows rest on it, and its
-# text names PPNP's own rule instead.
+def spread_by_steps(
+    view: FieldOfView,
+    values: Tensor,
+    teleport: float,
+    rate: float = 0.0,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """Return Z^(K) of the nodes asked for, from values H of the farthest nodes of a view.
+
+    With a generator, every step drops entries of Â at ``rate``.
+    """
+    restart = teleport * values
+    for stage, step in enumerate(view.steps):
+        restart = view.nearer(restart, stage)
+        values = torch.add(restart, spread(step, values, rate, generator), alpha=1.0 - teleport)
+    return values
+
+
+# The rule that AdaGCN's released code trains PPNP and APPNP by: 500 epochs instead of 10,000,
+# patience 300, nothing dropped from Â. The paper's "(ours)" rows rest on it, although its text
+# names PPNP's own rule.
 SHORTENED = {"max_epochs": 500, "patience": 300}
 MS_ACADEMIC = {"ms_academic": {"teleport": 0.2}}
-
-SYSTEM = NetworkSystem(
-    APPNPSettings,
-    {
-        "paper": Recipe({}, MS_ACADEMIC),
-        # The authors' PyTorch code, which drops nothing from Â.
-        "authors": Recipe({"propagator_dropout": 0.0}, MS_ACADEMIC),
-        "adagcn_paper": Recipe({**SHORTENED, "propagator_dropout": 0.0}, MS_ACADEMIC),
-    },
-    APPNP,
-)
 
 
 class APPNPClassifier(GraphModelClassifier):
     """A perceptron whose predictions are spread by approximate personalized PageRank.
 
-    Presets (``paper``, ``authors``, ``adagcn_paper``): pPNP's study, its authors' code, or the
-    shortened rule of AdaGCN's "(ours)" rows.
+    The preset ``paper`` is that of PPNP's study, ``authors`` that of its authors' code;
+    ``adagcn_paper`` has the shortened training behind the "(ours)" rows of AdaGCN's paper.
     """
 
     model_key = "appnp"
-    system = SYSTEM
+    system = NetworkSystem(
+        APPNPSettings,
+        {
+            "paper": Recipe({}, MS_ACADEMIC),
+            # The authors' PyTorch code, which drops nothing from Â.
+            "authors": Recipe({"propagator_dropout": 0.0}, MS_ACADEMIC),
+            "adagcn_paper": Recipe({**SHORTENED, "propagator_dropout": 0.0}, MS_ACADEMIC),
+        },
+        APPNP,
+    )

@@ -1,4 +1,6 @@
-"""BT.FP: bootstrapped feature propagation (Buchnik and Cohen, SIGMETRICS 2018).
+"""Buchnik and Cohen: Bootstrapped Graph Diffusions, SIGMETRICS 2018: feature propagation, BT.FP.
+
+https://arxiv.org/abs/1703.02618
 
 Features are spread over the graph once; a logistic regression on them labels more and more nodes
 for itself::
@@ -36,10 +38,9 @@ from sklearn.linear_model import LogisticRegression
 
 from adagcn.errors import FormatError, InputError
 from adagcn.graph import Features
-from adagcn.models.label_propagation import measured
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.settings import Count, Positive, Share, SystemSettings, Teleport
-from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe
+from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe, measured
 from adagcn.propagation.normalize import make_propagator
 from adagcn.propagation.ppr import power_iteration_ppr
 from adagcn.training.loop import TrainingRecord
@@ -68,7 +69,7 @@ class BTFPSettings(SystemSettings):
     n_bootstraps: Annotated[
         int, Field(ge=0), "S, times that the model labels nodes and is fitted again"
     ] = 10
-    added_share: Annotated[Share, "r, share of all nodes that is labeled each time"] = 0.1
+    added_share: Annotated[Share, "share of all nodes that is labeled each time, r"] = 0.1
     C: Annotated[
         Positive | None,
         "inverse strength of the penalty against the mean loss; None keeps the one of a few with "
@@ -122,8 +123,7 @@ class BTFPSystem:
         features = spread_features(problem.inputs, settings)
         strength = _strength(problem, features, settings)
         linear, n_iterations = bootstrap(problem, features, settings, strength)
-        fitted = FittedBTFP(linear, settings, TrainingRecord(n_iterations))
-        return FittedBTFP(linear, settings, measured(fitted, problem, n_iterations))
+        return measured(FittedBTFP(linear, settings, TrainingRecord(n_iterations)), problem)
 
     def restore(
         self,
@@ -146,9 +146,6 @@ class BTFPSystem:
         return FittedBTFP(Linear(weight, present, n_classes), settings, TrainingRecord(0))
 
 
-SYSTEM = BTFPSystem()
-
-
 def spread_features(inputs: GraphInput, settings: BTFPSettings) -> NDArray[Any]:
     """Return F^(T) of all nodes, a few columns at a time."""
     matrix, features = _matrix(inputs, settings), inputs.features
@@ -165,19 +162,19 @@ def bootstrap(
 ) -> tuple[Linear, int]:
     """Return the last of S + 1 regressions, and all their iterations together."""
     nodes, n_classes = problem.nodes, problem.n_classes
-    seeds, labels, weights = nodes.train_nodes, nodes.labels, nodes.sample_weight
+    known, labels, weights = nodes.train_nodes, nodes.labels, nodes.sample_weight
     counts = np.maximum(np.bincount(labels, minlength=n_classes), 1)
     weight_of_class = np.bincount(labels, weights, minlength=n_classes) / counts
     n_added = settings.added_share * problem.inputs.n_nodes
-    linear, total = regression(features[seeds], labels, weights, n_classes, strength)
+    linear, total = regression(features[known], labels, weights, n_classes, strength)
     for _ in range(settings.n_bootstraps):
-        others = np.setdiff1d(np.arange(problem.inputs.n_nodes), seeds)
+        others = np.setdiff1d(np.arange(problem.inputs.n_nodes), known)
         log_proba = linear.log_proba(features[others] @ linear.weight)
         surest = most_certain(log_proba, n_added)
-        seeds = np.concatenate([seeds, others[surest]])
+        known = np.concatenate([known, others[surest]])
         labels = np.concatenate([labels, log_proba[surest].argmax(axis=1)])
         weights = np.concatenate([weights, weight_of_class[labels[len(weights) :]]])
-        linear, n_iterations = regression(features[seeds], labels, weights, n_classes, strength)
+        linear, n_iterations = regression(features[known], labels, weights, n_classes, strength)
         total += n_iterations
     return linear, total
 
@@ -225,7 +222,7 @@ def regression(
 
 def _strength(problem: NodeProblem, features: NDArray[Any], settings: BTFPSettings) -> float:
     """Return C: the given one, or that of least loss on the stopping nodes without bootstraps."""
-    nodes, stop_labels = problem.nodes, problem.stop_labels
+    nodes, stop_labels = problem.nodes, problem.nodes.stop_labels
     if settings.C is not None:
         return settings.C
     if nodes.stop_nodes is None or stop_labels is None:
@@ -259,8 +256,8 @@ def _dense(block: Any) -> NDArray[Any]:
 class BTFPClassifier(GraphModelClassifier):
     """Logistic regression on spread features that labels more and more nodes for itself.
 
-    Presets (``paper``): the setting of PPNP's study.
+    Its one preset, ``paper``, is that of PPNP's study.
     """
 
     model_key = "bt_fp"
-    system = SYSTEM
+    system = BTFPSystem()

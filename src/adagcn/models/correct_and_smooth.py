@@ -1,6 +1,8 @@
-"""Correct and smooth (Huang et al., ICLR 2021), on a two-layer perceptron.
+"""Huang et al.: Combining Label Propagation and Simple Models, ICLR 2021: correct and smooth.
 
-The perceptron predicts every node by itself; its errors on the training nodes, and then the
+https://arxiv.org/abs/2010.13993
+
+A two-layer perceptron predicts every node by itself; its errors on the training nodes, and then the
 predictions, are spread by label propagation::
 
     P       = softmax(drop(ReLU(drop(X) W0)) W1)
@@ -31,44 +33,25 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from torch import Tensor, nn
 
-from adagcn.learners.inputs import Input, as_input, drop, dropout, times
-from adagcn.learners.perceptron import uniform_start
-from adagcn.models.label_propagation import (
-    log_shares,
-    measured,
-    normalized_adjacency,
-    spread_labels,
-)
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.known_nodes import NAMES, Seeds
-from adagcn.models.support.network import FittedNetwork, GraphNetwork, NetworkSystem
-from adagcn.models.support.settings import (
-    Count,
-    NetworkSettings,
-    NonNegative,
-    Positive,
-    Share,
-    Teleport,
-)
-from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe
+from adagcn.models.support.known_nodes import NAMES, KnownNodes
+from adagcn.models.support.label_spreading import log_shares, normalized_adjacency, spread_labels
+from adagcn.models.support.network import FirstLayerL2, FittedNetwork, NetworkSystem, Start
+from adagcn.models.support.node_perceptron import NodePerceptron, PerceptronSettings
+from adagcn.models.support.settings import Count, Positive, Teleport
+from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe, measured
 from adagcn.training.loop import TrainingRecord
 
 LARGEST_FACTOR = 1000.0
 
 
-class CorrectAndSmoothSettings(NetworkSettings):
+class CorrectAndSmoothSettings(PerceptronSettings):
     """Settings of correct and smooth."""
 
-    hidden_units: Annotated[Count, "width of the hidden layer"] = 64
-    dropout: Annotated[Share, "rate on the input and on the hidden layer"] = 0.5
-    first_layer_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖W0‖² on the first weights"] = (
-        5e-3
-    )
+    first_layer_l2: FirstLayerL2 = 5e-3
     n_steps: Annotated[Count, "T, steps of the correction, and of the smoothing"] = 50
     correction_teleport: Annotated[
         Teleport, "γ_c, share of the errors at the start in every step of the correction"
@@ -79,46 +62,14 @@ class CorrectAndSmoothSettings(NetworkSettings):
     autoscale: Annotated[
         bool, "scale the correction of every node to the mean error of the training nodes"
     ] = False
-    scale: Annotated[Positive, "s, scale of the correction where autoscale is off"] = 1.0
+    scale: Annotated[Positive, "scale s of the correction where autoscale is off"] = 1.0
 
 
-class Perceptron(GraphNetwork):
-    """The base: two layers on a node's own features.
+class Perceptron(NodePerceptron):
+    """The base: two layers on a node's own features."""
 
-    Parameters
-    ----------
-    settings : CorrectAndSmoothSettings
-        Width, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start: uniform within ±1/√(fan in).
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: CorrectAndSmoothSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings.first_layer_l2)
-        self.rate = settings.dropout
-        units = settings.hidden_units
-        self.hidden = nn.Parameter(uniform_start(n_features, units, generator, dtype))
-        self.output = nn.Parameter(uniform_start(units, n_classes, generator, dtype))
-
-    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> Input:
-        """Return the features of the nodes."""
-        return as_input(inputs.features[nodes], self.hidden)
-
-    def forward(self, view: Input, generator: torch.Generator | None = None) -> Tensor:
-        """Return logits of shape (n_nodes of the view, n_classes)."""
-        hidden = times(drop(view, self.rate, generator), self.hidden).relu()
-        return dropout(hidden, self.rate, generator) @ self.output
+    def __init__(self, settings: CorrectAndSmoothSettings, start: Start) -> None:
+        super().__init__(settings, start, settings.first_layer_l2)
 
 
 @dataclass(frozen=True)
@@ -126,28 +77,28 @@ class FittedCorrection:
     """The perceptron, and the training nodes whose errors and labels are spread."""
 
     base: FittedNetwork
-    seeds: Seeds
+    known: KnownNodes
     settings: CorrectAndSmoothSettings
     record: TrainingRecord
 
     def log_proba(self, inputs: GraphInput, positions: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return log-probabilities of shape (len(positions), n_classes)."""
         base = np.exp(self.base.log_proba(inputs, np.arange(inputs.n_nodes)))
-        which, nodes = self.seeds.found_in(inputs)
-        shares = (self.seeds.weights / self.seeds.weights.max())[which, None]
-        known = KnownNodes(nodes, self.seeds.one_hot[which], shares)
+        which, nodes = self.known.found_in(inputs)
+        shares = (self.known.weights / self.known.weights.max())[which, None]
+        here = TrainingNodes(nodes, self.known.one_hot[which], shares)
         matrix = normalized_adjacency(inputs.adjacency)
-        corrected = correct(base, known, matrix, self.settings)
-        scores = smooth(corrected, known, matrix, self.settings)
+        corrected = correct(base, here, matrix, self.settings)
+        scores = smooth(corrected, here, matrix, self.settings)
         return log_shares(scores[positions], base[positions])
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the perceptron's parameters and the training nodes."""
-        return {**self.base.tensors(), **self.seeds.tensors()}
+        return {**self.base.tensors(), **self.known.tensors()}
 
 
 @dataclass(frozen=True)
-class KnownNodes:
+class TrainingNodes:
     """Where the training nodes are, their Y of shape (n_known, n_classes), and v (n_known, 1)."""
 
     nodes: NDArray[np.intp]
@@ -157,7 +108,7 @@ class KnownNodes:
 
 def correct(
     base: NDArray[np.float64],
-    known: KnownNodes,
+    known: TrainingNodes,
     matrix: sparse.csr_array,
     settings: CorrectAndSmoothSettings,
 ) -> NDArray[np.float64]:
@@ -182,7 +133,7 @@ def correct(
 
 def smooth(
     corrected: NDArray[np.float64],
-    known: KnownNodes,
+    known: TrainingNodes,
     matrix: sparse.csr_array,
     settings: CorrectAndSmoothSettings,
 ) -> NDArray[np.float64]:
@@ -194,43 +145,37 @@ def smooth(
     )
 
 
-# Not part of PPNP's study: its stopping rule, perceptron and γ.
-_RECIPES = {
-    "paper": Recipe({}),
-    # Their setting for arXiv with a perceptron, which corrects by A D^−1 (here S). Their base has
-    # three layers with batch normalization.
-    "authors": Recipe(
-        {
-            "hidden_units": 256,
-            "first_layer_l2": 0.0,
-            "max_epochs": 300,
-            "stop_on": "accuracy",
-            "patience": 300,
-            "autoscale": True,
-            "correction_teleport": 0.0208,
-            "smoothing_teleport": 0.2435,
-        }
-    ),
-}
-_BASE = NetworkSystem(CorrectAndSmoothSettings, _RECIPES, Perceptron)
-
-
 class CorrectAndSmoothSystem:
     """The system; see :class:`adagcn.models.support.system.System`."""
 
     settings = CorrectAndSmoothSettings
-    recipes: Mapping[str, Recipe] = _RECIPES
+    recipes: Mapping[str, Recipe] = {
+        # Not part of PPNP's study: its stopping rule, perceptron and γ.
+        "paper": Recipe({}),
+        # Their setting for arXiv with a perceptron, which corrects by A D^−1 (here S). Their base
+        # has three layers with batch normalization.
+        "authors": Recipe(
+            {
+                "hidden_units": 256,
+                "first_layer_l2": 0.0,
+                "max_epochs": 300,
+                "stop_on": "accuracy",
+                "patience": 300,
+                "autoscale": True,
+                "correction_teleport": 0.0208,
+                "smoothing_teleport": 0.2435,
+            }
+        ),
+    }
+    base = NetworkSystem(CorrectAndSmoothSettings, recipes, Perceptron)
 
     def fit(
         self, problem: NodeProblem, settings: CorrectAndSmoothSettings, context: FitContext
     ) -> FittedCorrection:
         """Train the perceptron, and keep the training nodes."""
-        base = _BASE.fit(problem, settings, context)
-        seeds = Seeds.of(problem)
-        fitted = FittedCorrection(base, seeds, settings, base.record)
-        return FittedCorrection(
-            base, seeds, settings, measured(fitted, problem, base.record.epochs)
-        )
+        base = self.base.fit(problem, settings, context)
+        fitted = FittedCorrection(base, KnownNodes.of(problem), settings, base.record)
+        return measured(fitted, problem)
 
     def restore(
         self,
@@ -240,21 +185,18 @@ class CorrectAndSmoothSystem:
         n_classes: int,
     ) -> FittedCorrection:
         """Return what the tensors came from."""
-        seeds = Seeds.from_tensors(tensors, n_classes)
+        known = KnownNodes.from_tensors(tensors, n_classes)
         others = {name: tensor for name, tensor in tensors.items() if name not in NAMES}
-        base = _BASE.restore(others, settings, n_features, n_classes)
-        return FittedCorrection(base, seeds, settings, base.record)
-
-
-SYSTEM = CorrectAndSmoothSystem()
+        base = self.base.restore(others, settings, n_features, n_classes)
+        return FittedCorrection(base, known, settings, base.record)
 
 
 class CorrectAndSmoothClassifier(GraphModelClassifier):
     """A perceptron whose errors and predictions are spread over the graph.
 
-    Presets (``paper``, ``authors``): the perceptron and the stopping rule of PPNP's study, or the
+    The preset ``paper`` has the perceptron and the stopping rule of PPNP's study, ``authors`` the
     original setting for arXiv.
     """
 
     model_key = "correct_and_smooth"
-    system = SYSTEM
+    system = CorrectAndSmoothSystem()

@@ -1,7 +1,9 @@
-"""DAGNN: deep adaptive graph neural network (Liu, Gao and Ji, KDD 2020).
+"""Liu, Gao and Ji: Towards Deeper Graph Neural Networks, KDD 2020: DAGNN.
+
+https://arxiv.org/abs/2007.09296
 
 A two-layer perceptron predicts every node by itself; every node then weighs the predictions that
-have come to it over 0 … K steps, by a projection that all share::
+have come to it over 0 … K steps, by a projection that all nodes share::
 
     H_0 = drop(ReLU(drop(X) W0 + b0)) W1 + b1
     H_k = Â H_{k−1}                              k = 1 … K
@@ -11,79 +13,47 @@ Shapes: X (n_nodes, n_features); W0 (n_features, hidden_units); W1 (hidden_units
 (n_classes,), c a number; Z (n_nodes, n_classes), softmax on top. K is ``n_steps``. All starts are
 uniform within ±1/√(fan in). L2 on all parameters.
 
-Our own products, as in :mod:`adagcn.models.gcn`; the tests hold them against the dense formula.
+The products are our own, as in :mod:`adagcn.models.gcn`; the tests hold them against the dense
+formula.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from adagcn.learners.inputs import drop, dropout, times
-from adagcn.learners.perceptron import uniform_start
-from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
+from adagcn.models.support.field_of_view import FieldOfView, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem
-from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
-from adagcn.models.support.system import GraphInput, Recipe
+from adagcn.models.support.network import EveryLayerL2, NetworkSystem, Start
+from adagcn.models.support.node_perceptron import NodePerceptron, PerceptronSettings
+from adagcn.models.support.settings import Count, Share
+from adagcn.models.support.system import Recipe
 
 
-class DAGNNSettings(NetworkSettings):
+class DAGNNSettings(PerceptronSettings):
     """Settings of DAGNN."""
 
     n_steps: Annotated[Count, "K, products with Â"] = 10
-    hidden_units: Annotated[Count, "width of the hidden layer"] = 64
     dropout: Annotated[Share, "rate on the input and on the hidden layer"] = 0.8
-    l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖·‖² on all weights"] = 5e-3
+    l2: EveryLayerL2 = 5e-3
 
 
-class DAGNN(GraphNetwork):
-    """The network.
+class DAGNN(NodePerceptron):
+    """The network."""
 
-    Parameters
-    ----------
-    settings : DAGNNSettings
-        Steps, width, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: DAGNNSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings.l2)
-        self.n_steps = settings.n_steps
-        self.rate = settings.dropout
-        units = settings.hidden_units
-        self.hidden, self.hidden_bias = linear(n_features, units, generator, dtype)
-        self.output, self.output_bias = linear(units, n_classes, generator, dtype)
-        self.gate, self.gate_bias = linear(n_classes, 1, generator, dtype)
+    def __init__(self, settings: DAGNNSettings, start: Start) -> None:
+        super().__init__(settings, start, settings.l2, n_steps=settings.n_steps, biases=True)
+        self.gate, self.gate_bias = start.linear(start.n_classes, 1)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return all parameters."""
         return list(self.parameters())
 
-    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:
-        """Return the nodes within n_steps steps, and the rows of Â between them."""
-        return field_of_view(inputs, nodes, self.n_steps, self.hidden)
-
     def forward(self, view: FieldOfView, generator: torch.Generator | None = None) -> Tensor:
         """Return logits of shape (n_nodes of the view, n_classes)."""
-        values = times(drop(view.rows, self.rate, generator), self.hidden) + self.hidden_bias
-        logits = dropout(values.relu(), self.rate, generator) @ self.output + self.output_bias
+        logits = self.local_logits(view.rows, generator)
         weighed = self._gated(logits)
         for stage, step in enumerate(view.steps):
             logits = spread(step, logits)
@@ -94,39 +64,29 @@ class DAGNN(GraphNetwork):
         return torch.sigmoid(logits @ self.gate + self.gate_bias) * logits
 
 
-def linear(
-    n_in: int, n_out: int, generator: torch.Generator, dtype: torch.dtype
-) -> tuple[nn.Parameter, nn.Parameter]:
-    """Return a weight of shape (n_in, n_out) and its bias, both uniform within ±1/√n_in."""
-    bias = uniform_start(n_in, n_out, generator, dtype)[0].clone()
-    return nn.Parameter(uniform_start(n_in, n_out, generator, dtype)), nn.Parameter(bias)
-
-
-# Their scripts; rates for data sets that they do not have are those of Cora.
+# The authors' scripts; on data sets that they do not have, their rates for Cora.
 _BY_GRAPH: dict[str, dict[str, Any]] = {
     "citeseer": {"l2": 0.02, "dropout": 0.5},
     "pubmed": {"n_steps": 20},
 }
 
-SYSTEM = NetworkSystem(
-    DAGNNSettings,
-    {
-        # Not in PPNP's study: the authors' network, trained and stopped as all there.
-        "paper": Recipe({}, _BY_GRAPH),
-        "authors": Recipe(
-            {"max_epochs": 1000, "stop_on": "loss", "stop_penalty": "none"}, _BY_GRAPH
-        ),
-    },
-    DAGNN,
-)
-
 
 class DAGNNClassifier(GraphModelClassifier):
     """A perceptron whose predictions spread; each node weighs what came over each number of steps.
 
-    Presets (``paper``, ``authors``): the authors' network by the training of PPNP's study, or by
-    their own.
+    Both presets have the authors' network: ``paper`` trains it as PPNP's study trains its models,
+    ``authors`` as they did.
     """
 
     model_key = "dagnn"
-    system = SYSTEM
+    system = NetworkSystem(
+        DAGNNSettings,
+        {
+            # Not in PPNP's study: its training and stopping.
+            "paper": Recipe({}, _BY_GRAPH),
+            "authors": Recipe(
+                {"max_epochs": 1000, "stop_on": "loss", "stop_penalty": "none"}, _BY_GRAPH
+            ),
+        },
+        DAGNN,
+    )

@@ -1,4 +1,6 @@
-"""DeepGCN: residual or dense blocks (Li et al., ICCV 2019), in the order norm, ReLU, convolution.
+"""Li et al.: DeepGCNs: Can GCNs Go as Deep as CNNs?, ICCV 2019: residual or dense blocks.
+
+https://arxiv.org/abs/1904.03751
 
 With H^(1) = Â drop(X) W^(0) and the block::
 
@@ -7,35 +9,34 @@ With H^(1) = Â drop(X) W^(0) and the block::
     H^(l+1) = [H^(l) ‖ F_l(H^(l))]                blocks="dense"        l = 1 … L − 1
     Z       = drop(ReLU(norm_L(H^(L)))) W + b
 
-The order is that of the authors' later work (DeeperGCN, 2020), which keeps the way of the sums free
-of activations; dense blocks follow DenseNet, whose order it is. The norm is over the units of each
-node (layer normalization, with a learnt scale and shift), so that a node's answer does not hang on
-the others asked for; the authors' is over all nodes of a batch.
+A block has the order norm, ReLU, convolution of the authors' later work (DeeperGCN, 2020,
+https://arxiv.org/abs/2006.07739), which keeps activations off the path of the sums; dense blocks
+follow DenseNet, whose order it is. The norm is over the units of each node (layer normalization,
+with a learned scale and shift), so that a node's answer does not depend on which others are asked
+for; the authors' is over all nodes of a batch.
 
 Shapes: X (n_nodes, n_features); W^(0) (n_features, hidden_units); W^(l) (units of H^(l),
 hidden_units), where H^(l) has hidden_units columns, or l · hidden_units if dense; W (units of
 H^(L), n_classes); Z (n_nodes, n_classes), softmax on top. Glorot's uniform start, b from zero, L2
 on W^(0) alone.
 
-Our own products, as in :mod:`adagcn.models.gcn`; the tests hold them against PyTorch Geometric's
-``DeepGCNLayer`` and ``GCNConv``.
+The products are our own, as in :mod:`adagcn.models.gcn`; the tests hold them against PyTorch
+Geometric's ``DeepGCNLayer`` and ``GCNConv``.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from adagcn.learners.inputs import drop, dropout, times
-from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
+from adagcn.models.support.field_of_view import FieldOfView, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
-from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
-from adagcn.models.support.system import GraphInput, Recipe
+from adagcn.models.support.network import FirstLayerL2, GraphNetwork, NetworkSystem, Start
+from adagcn.models.support.settings import Count, NetworkSettings, Share
+from adagcn.models.support.system import Recipe
 
 
 class DeepGCNSettings(NetworkSettings):
@@ -50,55 +51,30 @@ class DeepGCNSettings(NetworkSettings):
         Count, "width of a residual network, or what each layer of a dense one adds"
     ] = 64
     dropout: Annotated[Share, "rate on the input of every layer"] = 0.5
-    first_layer_l2: Annotated[
-        NonNegative, "λ of the penalty (λ/2)‖W^(0)‖² on the first weights"
-    ] = 0.02
+    first_layer_l2: FirstLayerL2 = 0.02
 
 
 class DeepGCN(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : DeepGCNSettings
-        Kind of blocks, depth, width, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: DeepGCNSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings.first_layer_l2)
+    def __init__(self, settings: DeepGCNSettings, start: Start) -> None:
+        super().__init__(settings.first_layer_l2, settings.n_layers)
         self.dense = settings.blocks == "dense"
         self.rate = settings.dropout
         units, depth = settings.hidden_units, settings.n_layers
         columns = [units * (number if self.dense else 1) for number in range(1, depth + 1)]
         self.weights = nn.ParameterList(
-            glorot(n_in, units, generator, dtype) for n_in in [n_features, *columns[:-1]]
+            start.glorot(n_in, units) for n_in in [start.n_features, *columns[:-1]]
         )
         self.norms = nn.ModuleList(
-            nn.LayerNorm(n_in, dtype=dtype, device=generator.device) for n_in in columns
+            nn.LayerNorm(n_in, dtype=start.dtype, device=start.device) for n_in in columns
         )
-        self.output = glorot(columns[-1], n_classes, generator, dtype)
-        self.bias = nn.Parameter(torch.zeros(n_classes, dtype=dtype, device=generator.device))
+        self.output = start.glorot(columns[-1], start.n_classes)
+        self.bias = start.zeros(start.n_classes)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return W^(0); torch lists the parameters outside the list first."""
         return [self.weights[0]]
-
-    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:
-        """Return the nodes within n_layers steps, and the rows of Â between them."""
-        return field_of_view(inputs, nodes, len(self.weights), self.output)
 
     def forward(self, view: FieldOfView, generator: torch.Generator | None = None) -> Tensor:
         """Return logits of shape (n_nodes of the view, n_classes)."""
@@ -115,24 +91,21 @@ class DeepGCN(GraphNetwork):
         return dropout(self.norms[norm](hidden).relu(), self.rate, generator)
 
 
-SYSTEM = NetworkSystem(
-    DeepGCNSettings,
-    {
-        # Not in PPNP's study: its sizes and rates for GCN, four layers deep.
-        "paper": Recipe({}),
-        # ResGCN-28 of 64 units; the authors have point clouds, whose training says nothing here.
-        "authors": Recipe({"n_layers": 28, "dropout": 0.3, "learning_rate": 1e-3}),
-    },
-    DeepGCN,
-)
-
-
 class DeepGCNClassifier(GraphModelClassifier):
     """Deep graph convolutional network of residual or dense blocks, normalized node by node.
 
-    Presets (``paper``, ``authors``): sizes and training of PPNP's study for GCN, or the original
-    depth.
+    The preset ``paper`` has the sizes and the training of PPNP's study for GCN, ``authors`` the
+    original depth.
     """
 
     model_key = "deepgcn"
-    system = SYSTEM
+    system = NetworkSystem(
+        DeepGCNSettings,
+        {
+            # Not in PPNP's study: its sizes and rates for GCN, four layers deep.
+            "paper": Recipe({}),
+            # ResGCN-28 of 64 units. The authors train on point clouds, which is no guide here.
+            "authors": Recipe({"n_layers": 28, "dropout": 0.3, "learning_rate": 1e-3}),
+        },
+        DeepGCN,
+    )

@@ -1,6 +1,8 @@
-"""FastGCN: graph convolutions on sampled nodes (Chen, Ma and Xiao, ICLR 2018), of any depth.
+"""Chen, Ma and Xiao: FastGCN: Fast Learning with Graph Convolutional Networks, ICLR 2018.
 
-The network is that of :mod:`adagcn.models.gcn`, with ÂX multiplied out beforehand::
+https://arxiv.org/abs/1801.10247
+
+The network is that of :mod:`adagcn.models.gcn`, with ÂX computed beforehand::
 
     H^(1)   = ReLU(drop(ÂX) W^(0))
     H^(l+1) = ReLU(Â drop(H^(l)) W^(l))        l = 1 … L − 2
@@ -26,7 +28,6 @@ smaller than a batch leaves no step at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -36,32 +37,30 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from torch import Tensor, nn
+from torch import Tensor
 
 from adagcn.graph import Features
 from adagcn.learners.inputs import as_input, drop, dropout, times
-from adagcn.models.support.field_of_view import FieldOfView, as_step, field_of_view, spread
+from adagcn.models.gcn import GCN, GCNSettings
+from adagcn.models.support.field_of_view import FieldOfView, as_step, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.hop_rows import hop_rows, neighborhoods
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
-from adagcn.models.support.sampling import batch_loss, batches, by_node_id
-from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
+from adagcn.models.support.network import FirstLayerL2, NetworkSystem, Start
+from adagcn.models.support.sampling import BatchedNetwork, SampledView, draws
+from adagcn.models.support.settings import Count
 from adagcn.models.support.system import GraphInput, Recipe
 
 
-class FastGCNSettings(NetworkSettings):
+class FastGCNSettings(GCNSettings):
     """Settings of FastGCN."""
 
     n_layers: Annotated[
         Count, "products with Â, each with weights of its own; the first is computed once"
     ] = 2
     hidden_units: Annotated[Count, "width of the hidden layers"] = 64
-    n_samples: Annotated[Count, "t, nodes drawn for each product"] = 400
+    n_samples: Annotated[Count, "nodes drawn for each product, t"] = 400
     batch_size: Annotated[Count, "training nodes of one step"] = 256
-    dropout: Annotated[Share, "rate on the input of every layer"] = 0.5
-    first_layer_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖W0‖² on the first weights"] = (
-        0.02
-    )
+    first_layer_l2: FirstLayerL2 = 0.02
 
 
 @dataclass(frozen=True)
@@ -84,17 +83,13 @@ class SmoothedRows:
 
 
 @dataclass(frozen=True)
-class SampledField(FieldOfView):
-    """A field of view of L steps, and the graph that samples are drawn from."""
-
-    inputs: GraphInput
-    nodes: NDArray[np.intp]
+class SampledField(SampledView):
+    """A view of L steps that columns of Â are drawn from."""
 
     @cached_property
     def smoothed(self) -> SmoothedRows:
-        """What training draws from, computed when first asked for: stopping nodes never ask."""
-        matrix = self.inputs.propagator
-        sizes = np.asarray(matrix.power(2).sum(axis=0), dtype=np.float64)
+        """What training draws from."""
+        matrix, sizes = self.inputs.propagator, self.column_sizes
         fields = neighborhoods(matrix, self.nodes, len(self.steps) - 1)[::-1]
         return SmoothedRows(
             hop_rows(self.inputs, fields[0], 1)[1],
@@ -103,47 +98,17 @@ class SampledField(FieldOfView):
         )
 
 
-class FastGCN(GraphNetwork):
-    """The network.
+class FastGCN(BatchedNetwork, GCN):
+    """The network."""
 
-    Parameters
-    ----------
-    settings : FastGCNSettings
-        Depth, width, samples, batches, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: FastGCNSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings.first_layer_l2)
-        sizes = [n_features, *[settings.hidden_units] * (settings.n_layers - 1), n_classes]
-        self.rate = settings.dropout
+    def __init__(self, settings: FastGCNSettings, start: Start) -> None:
+        super().__init__(settings, start)
         self.n_samples = settings.n_samples
         self.batch_size = settings.batch_size
-        self.weights = nn.ParameterList(
-            glorot(n_in, n_out, generator, dtype) for n_in, n_out in pairwise(sizes)
-        )
-
-    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:
-        """Return the nodes within n_layers steps, and the rows of Â between them."""
-        return field_of_view(inputs, nodes, len(self.weights), self.weights[0])
 
     def training_view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> SampledField:
         """Return a view that also knows the graph to draw from."""
-        inputs, nodes = by_node_id(inputs, nodes)
-        exact = self.view(inputs, nodes)
-        return SampledField(exact.rows, exact.steps, exact.inner, inputs, nodes)
+        return SampledField.of(self, inputs, nodes)
 
     def forward(self, view: FieldOfView, generator: torch.Generator | None = None) -> Tensor:
         """Return logits of shape (n_nodes of the view, n_classes)."""
@@ -155,14 +120,6 @@ class FastGCN(GraphNetwork):
             if layer >= multiplied:
                 values = spread(view.steps[layer - multiplied], values)
         return values
-
-    def losses(
-        self, view: SampledField, target: Tensor, generator: torch.Generator
-    ) -> Iterator[Tensor]:
-        """Yield the loss of every mini-batch, each on nodes drawn for it."""
-        for batch in batches(len(target), self.batch_size, generator):
-            drawn = self.drawn(view, batch.cpu().numpy(), generator)
-            yield batch_loss(self(drawn, generator), target, batch)
 
     def drawn(
         self, view: SampledField, rows: NDArray[np.intp], generator: torch.Generator
@@ -195,9 +152,7 @@ def draw_columns(
     if len(used) <= n_samples:
         return rows[:, used], used
     chances = sizes[used] / sizes[used].sum()
-    on_device = torch.from_numpy(chances).to(generator.device)
-    draws = torch.multinomial(on_device, n_samples, replacement=True, generator=generator)
-    counts = torch.bincount(draws, minlength=len(used)).cpu().numpy()
+    counts = np.bincount(draws(chances, n_samples, generator), minlength=len(used))
     hit = counts > 0
     estimate = rows[:, used[hit]]
     weights = counts[hit] / (n_samples * chances[hit])
@@ -205,34 +160,32 @@ def draw_columns(
     return estimate, used[hit]
 
 
-SYSTEM = NetworkSystem(
-    FastGCNSettings,
-    {
-        # Not part of PPNP's study: its stopping rule and the size that it chose for GCN.
-        "paper": Recipe({}),
-        # Their transductive script; it compares the mean of the last two losses with the window.
-        "authors": Recipe(
-            {
-                "hidden_units": 16,
-                "batch_size": 20,
-                "dropout": 0.0,
-                "first_layer_l2": 5e-4,
-                "max_epochs": 100,
-                "stop_on": "window",
-                "patience": 10,
-            }
-        ),
-    },
-    FastGCN,
-)
-
-
 class FastGCNClassifier(GraphModelClassifier):
     """Graph convolutional network whose training products are estimated from sampled nodes.
 
-    Presets (``paper``, ``authors``): the size and the stopping rule of PPNP's study, or the
-    original transductive runs.
+    The preset ``paper`` has the size and the stopping rule of PPNP's study, ``authors`` is that of
+    the original transductive runs.
     """
 
     model_key = "fastgcn"
-    system = SYSTEM
+    system = NetworkSystem(
+        FastGCNSettings,
+        {
+            # Not part of PPNP's study: its stopping rule and the size that it chose for GCN.
+            "paper": Recipe({}),
+            # Their transductive script, which compares the mean of the last two losses with the
+            # window.
+            "authors": Recipe(
+                {
+                    "hidden_units": 16,
+                    "batch_size": 20,
+                    "dropout": 0.0,
+                    "first_layer_l2": 5e-4,
+                    "max_epochs": 100,
+                    "stop_on": "window",
+                    "patience": 10,
+                }
+            ),
+        },
+        FastGCN,
+    )

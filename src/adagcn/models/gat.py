@@ -1,4 +1,6 @@
-"""Graph attention networks (Veličković et al., ICLR 2018).
+"""Veličković et al.: Graph Attention Networks, ICLR 2018.
+
+https://arxiv.org/abs/1710.10903
 
 A layer with weight W and vectors a, a′ for each of its heads, over j ∈ N(i) ∪ {i}::
 
@@ -12,11 +14,14 @@ Shapes: X (n_nodes, n_features); W of the first layer (n_features, n_heads · hi
 second (n_heads · hidden_units, output_heads · n_classes); a and a′ (heads, units); Z (n_nodes,
 n_classes), softmax on top. Glorot's uniform start, biases from zero, L2 on W of the first layer.
 
-Only which nodes are neighbors counts: the weights of edges do not enter. W multiplies the sparse
-features first, and :mod:`adagcn.models.gat` does the rest, since PyTorch Geometric's
-``GATConv`` takes dense features and many times as long; the tests hold our numbers against it.
-Two things differ from the authors' code: one draw of dropped features serves all heads, and the
-scalar biases inside the LeakyReLU are left out, as in their paper.
+Only which nodes are neighbors counts: the weights of edges do not enter. Two things differ from the
+authors' code: one draw of dropped features serves all heads, and the scalar biases inside the
+LeakyReLU are left out, as in their paper.
+
+PyTorch Geometric's ``GATConv`` takes dense features, gathers a message for every arc and head and
+scatters it again. Here W multiplies the sparse features, and the weights α of all heads are the
+entries of one block-diagonal sparse matrix, so that the sums and their gradient are sparse
+products: a fifth of the time on one thread. The tests hold our numbers against ``GATConv``.
 """
 
 from __future__ import annotations
@@ -32,9 +37,9 @@ from torch import Tensor, nn
 from torch.nn.functional import elu, leaky_relu
 
 from adagcn.learners.inputs import drop, dropout, times
-from adagcn.models.support.field_of_view import FieldOfView, Step, field_of_view
+from adagcn.models.support.field_of_view import FieldOfView, Step
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe
 from adagcn.propagation.products import product, transposed_product
@@ -63,38 +68,18 @@ class AttentionView:
 
 
 class GAT(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : GATSettings
-        Heads, width, rates and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: GATSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings.first_layer_l2)
+    def __init__(self, settings: GATSettings, start: Start) -> None:
+        super().__init__(settings.first_layer_l2, 2)
         self.rate = settings.dropout
         heads, units = settings.n_heads, settings.hidden_units
         rates = settings.value_dropout, settings.attention_dropout
-        self.hidden = AttentionLayer((n_features, heads, units), rates, generator, dtype)
-        sizes = heads * units, settings.output_heads, n_classes
-        self.output = AttentionLayer(sizes, rates, generator, dtype)
-        device = generator.device
-        self.hidden_bias = nn.Parameter(torch.zeros(heads * units, dtype=dtype, device=device))
-        self.output_bias = nn.Parameter(torch.zeros(n_classes, dtype=dtype, device=device))
+        self.hidden = AttentionLayer((start.n_features, heads, units), rates, start)
+        sizes = heads * units, settings.output_heads, start.n_classes
+        self.output = AttentionLayer(sizes, rates, start)
+        self.hidden_bias = start.zeros(heads * units)
+        self.output_bias = start.zeros(start.n_classes)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return W of the first layer."""
@@ -102,7 +87,7 @@ class GAT(GraphNetwork):
 
     def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> AttentionView:
         """Return the nodes within two steps, and who looks at whom."""
-        field = field_of_view(inputs, nodes, 2, self.hidden.weight)
+        field = super().view(inputs, nodes)
         first, second = field.steps
         arcs = arcs_of(first, self.hidden.n_heads), arcs_of(second, self.output.n_heads)
         return AttentionView(field, arcs)
@@ -126,26 +111,20 @@ class AttentionLayer(nn.Module):
         Columns of the input, heads, and units of each head.
     rates : tuple of float
         Dropout on W h and on α.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
+    start : Start
+        Draws the parameters.
     """
 
     def __init__(
-        self,
-        sizes: tuple[int, int, int],
-        rates: tuple[float, float],
-        generator: torch.Generator,
-        dtype: torch.dtype,
+        self, sizes: tuple[int, int, int], rates: tuple[float, float], start: Start
     ) -> None:
         super().__init__()
         n_in, n_heads, n_units = sizes
         self.n_heads = n_heads
         self.rates = rates
-        self.weight = glorot(n_in, n_heads * n_units, generator, dtype)
-        self.center = glorot(n_heads, n_units, generator, dtype)  # a
-        self.neighbor = glorot(n_heads, n_units, generator, dtype)  # a′
+        self.weight = start.glorot(n_in, n_heads * n_units)
+        self.center = start.glorot(n_heads, n_units)  # a
+        self.neighbor = start.glorot(n_heads, n_units)  # a′
 
     def forward(
         self, view: AttentionView, stage: int, values: Tensor, generator: torch.Generator | None
@@ -162,37 +141,6 @@ class AttentionLayer(nn.Module):
         value_rate, attention_rate = self.rates
         weights = dropout(softmax_by_center(arcs, scores), attention_rate, generator)
         return weighted_sums(arcs, weights, dropout(by_head, value_rate, generator))
-
-
-_AUTHORS = {
-    "value_dropout": 0.6,  # in their code; their paper does not name it
-    "learning_rate": 0.005,
-    "first_layer_l2": 0.0,
-    "weight_decay": 5e-4,  # on all parameters, and not in the stopping loss
-    "max_epochs": 100_000,
-    "stop_on": "both",
-}
-
-SYSTEM = NetworkSystem(
-    GATSettings,
-    {
-        # PPNP's study: the original sizes and λ = 0.01, the same on all data sets. On the first
-        # layer, as for its own models: on all parameters this λ leaves nothing but zeros.
-        "paper": Recipe({}),
-        "authors": Recipe(
-            _AUTHORS, {"pubmed": {"output_heads": 8, "learning_rate": 0.01, "weight_decay": 1e-3}}
-        ),
-    },
-    GAT,
-)
-
-
-# Weights over the neighbors of every node, and sums by these weights, several heads at a time.
-#
-# PyTorch Geometric gathers a message for every arc and head and scatters it again. Here the weights
-# of all heads are the entries of one block-diagonal sparse matrix, so that the sums and their
-# gradient are sparse products: on one thread a fifth of the time.
-#
 
 
 @dataclass(frozen=True)
@@ -322,8 +270,27 @@ def _by_node(rows: Tensor, n_heads: int) -> Tensor:
 class GATClassifier(GraphModelClassifier):
     """Graph attention network: every node learns how much to listen to each of its neighbors.
 
-    Presets (``paper``, ``authors``): pPNP's study, or the original publication.
+    The preset ``paper`` is that of PPNP's study, ``authors`` that of the original publication.
     """
 
     model_key = "gat"
-    system = SYSTEM
+    system = NetworkSystem(
+        GATSettings,
+        {
+            # PPNP's study: the original sizes and λ = 0.01, the same on all data sets. On the first
+            # layer, as for its own models: on all parameters this λ leaves nothing but zeros.
+            "paper": Recipe({}),
+            "authors": Recipe(
+                {
+                    "value_dropout": 0.6,  # in their code; their paper does not name it
+                    "learning_rate": 0.005,
+                    "first_layer_l2": 0.0,
+                    "weight_decay": 5e-4,  # on all parameters, and not in the stopping loss
+                    "max_epochs": 100_000,
+                    "stop_on": "both",
+                },
+                {"pubmed": {"output_heads": 8, "learning_rate": 0.01, "weight_decay": 1e-3}},
+            ),
+        },
+        GAT,
+    )

@@ -1,6 +1,9 @@
-"""GCNII: deep graph convolution by initial residual and identity mapping (Chen et al., ICML 2020).
+"""Chen et al.: Simple and Deep Graph Convolutional Networks, ICML 2020: GCNII.
 
-With H^(0) = ReLU(drop(X) W + b) and L layers::
+https://arxiv.org/abs/2007.02133
+
+Every layer keeps a share of the first one, and its map is near the identity. With
+H^(0) = ReLU(drop(X) W + b) and L layers::
 
     S^(l) = (1 − α) Â drop(H^(l−1)) + α H^(0)
     H^(l) = ReLU((1 − β_l) S^(l) + β_l S^(l) W^(l))      β_l = log(λ/l + 1),  l = 1 … L
@@ -11,8 +14,8 @@ W′ (hidden_units, n_classes); Z (n_nodes, n_classes), softmax on top. α is ``
 ``identity``. All starts are uniform within ±1/√(fan in). Two L2 terms: one on the W^(l), one on the
 first and the last map with their biases.
 
-Our own products, as in :mod:`adagcn.models.gcn`; the tests hold them against PyTorch Geometric's
-``GCN2Conv``.
+The products are our own, as in :mod:`adagcn.models.gcn`; the tests hold them against PyTorch
+Geometric's ``GCN2Conv``.
 """
 
 from __future__ import annotations
@@ -20,17 +23,13 @@ from __future__ import annotations
 from math import log
 from typing import Annotated
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from adagcn.learners.inputs import drop, dropout, times
-from adagcn.learners.perceptron import uniform_start
-from adagcn.models.dagnn import linear
-from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
+from adagcn.models.support.field_of_view import FieldOfView, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import (
     Count,
     NetworkSettings,
@@ -39,7 +38,7 @@ from adagcn.models.support.settings import (
     Share,
     Teleport,
 )
-from adagcn.models.support.system import GraphInput, Recipe
+from adagcn.models.support.system import Recipe
 
 
 class GCNIISettings(NetworkSettings):
@@ -57,39 +56,18 @@ class GCNIISettings(NetworkSettings):
 
 
 class GCNII(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : GCNIISettings
-        Depth, width, shares, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: GCNIISettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings.dense_l2)
+    def __init__(self, settings: GCNIISettings, start: Start) -> None:
+        super().__init__(settings.dense_l2, settings.n_layers)
         self.convolution_l2 = settings.convolution_l2
         self.rate = settings.dropout
         self.teleport = settings.teleport
         self.shares = [log(settings.identity / n + 1.0) for n in range(1, settings.n_layers + 1)]
         units = settings.hidden_units
-        self.first, self.first_bias = linear(n_features, units, generator, dtype)
-        self.last, self.last_bias = linear(units, n_classes, generator, dtype)
-        self.weights = nn.ParameterList(
-            uniform_start(units, units, generator, dtype) for _ in self.shares
-        )
+        self.first, self.first_bias = start.linear(start.n_features, units)
+        self.last, self.last_bias = start.linear(units, start.n_classes)
+        self.weights = nn.ParameterList(start.uniform(units, units) for _ in self.shares)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return the first and the last map; the others have an L2 term of their own."""
@@ -109,10 +87,6 @@ class GCNII(GraphNetwork):
         ]
         return torch.optim.Adam(groups, lr=settings.learning_rate, fused=True)
 
-    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:
-        """Return the nodes within n_layers steps, and the rows of Â between them."""
-        return field_of_view(inputs, nodes, len(self.shares), self.first)
-
     def forward(self, view: FieldOfView, generator: torch.Generator | None = None) -> Tensor:
         """Return logits of shape (n_nodes of the view, n_classes)."""
         values = times(drop(view.rows, self.rate, generator), self.first) + self.first_bias
@@ -129,41 +103,38 @@ class GCNII(GraphNetwork):
         return dropout(hidden, self.rate, generator) @ self.last + self.last_bias
 
 
-SYSTEM = NetworkSystem(
-    GCNIISettings,
-    {
-        # Not in PPNP's study: the authors' rates, trained and stopped as all there. Eight layers
-        # instead of 64: most of the accuracy at an eighth of the time.
-        "paper": Recipe({}),
-        "authors": Recipe(
-            {"n_layers": 64, "max_epochs": 1500, "stop_on": "loss", "stop_penalty": "none"},
-            {
-                "citeseer": {
-                    "n_layers": 32,
-                    "hidden_units": 256,
-                    "identity": 0.6,
-                    "dropout": 0.7,
-                },
-                "pubmed": {
-                    "n_layers": 16,
-                    "hidden_units": 256,
-                    "identity": 0.4,
-                    "dropout": 0.5,
-                    "convolution_l2": 5e-4,
-                },
-            },
-        ),
-    },
-    GCNII,
-)
-
-
 class GCNIIClassifier(GraphModelClassifier):
     """Deep graph convolutional network; its layers keep a share of the first one.
 
-    Presets (``paper``, ``authors``): the authors' network by the training of PPNP's study, or by
-    their own.
+    The preset ``paper`` has the authors' rates on eight layers, trained as PPNP's study trains its
+    models; ``authors`` is what they did.
     """
 
     model_key = "gcnii"
-    system = SYSTEM
+    system = NetworkSystem(
+        GCNIISettings,
+        {
+            # Not in PPNP's study: the authors' rates by its training and stopping. Eight layers
+            # instead of 64: most of the accuracy at an eighth of the time.
+            "paper": Recipe({}),
+            "authors": Recipe(
+                {"n_layers": 64, "max_epochs": 1500, "stop_on": "loss", "stop_penalty": "none"},
+                {
+                    "citeseer": {
+                        "n_layers": 32,
+                        "hidden_units": 256,
+                        "identity": 0.6,
+                        "dropout": 0.7,
+                    },
+                    "pubmed": {
+                        "n_layers": 16,
+                        "hidden_units": 256,
+                        "identity": 0.4,
+                        "dropout": 0.5,
+                        "convolution_l2": 5e-4,
+                    },
+                },
+            ),
+        },
+        GCNII,
+    )

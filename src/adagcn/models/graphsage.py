@@ -1,6 +1,9 @@
-"""GraphSAGE with the mean aggregator (Hamilton, Ying and Leskovec, NeurIPS 2017), of any depth.
+"""Hamilton, Ying and Leskovec: Inductive Representation Learning on Large Graphs, NeurIPS 2017.
 
-With H^(0) = X, and N(v) the neighbors of v or a sample of them::
+https://arxiv.org/abs/1706.02216
+
+GraphSAGE with the mean aggregator, of any depth. With H^(0) = X, and N(v) the neighbors of v or a
+sample of them::
 
     H^(l+1)_v = σ([drop(H^(l))_v W_own^(l) ‖ mean_{u ∈ N(v)} drop(H^(l))_u W_others^(l)])
     Z_v       = drop(H^(L)_v / ‖H^(L)_v‖₂) V + b
@@ -13,7 +16,7 @@ is by edge weight; an isolated node has a zero mean. L is ``n_layers``.
 Training sees samples: a mini-batch of nodes, ``fan_out`` neighbors of each, ``farther_fan_out`` of
 each of those, and so on. They are drawn with replacement, by edge weight, so that the mean is
 unbiased and its variance falls as 1/t; a node with no more neighbors than that has its exact mean.
-Stopping nodes and predictions see all neighbors. What is learnt does not belong to a graph.
+Stopping nodes and predictions see all neighbors. What is learned does not belong to a graph.
 
 Not copied from the authors' code: its table of 128 neighbors per node, drawn once and for all, and
 features standardized over the training nodes (theirs are dense vectors; ours may be sparse).
@@ -21,8 +24,8 @@ features standardized over the training nodes (theirs are dense vectors; ours ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -35,9 +38,9 @@ from torch.nn.functional import normalize
 from adagcn.learners.inputs import as_input, drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, as_step, field_of_view, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
-from adagcn.models.support.sampling import batch_loss, batches, by_node_id
-from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
+from adagcn.models.support.network import FirstLayerL2, NetworkSystem, Start
+from adagcn.models.support.sampling import BatchedNetwork, SampledView
+from adagcn.models.support.settings import Count, NetworkSettings, Share
 from adagcn.models.support.system import GraphInput, Recipe
 
 LARGEST_GRADIENT = 5.0
@@ -52,55 +55,35 @@ class GraphSAGESettings(NetworkSettings):
     farther_fan_out: Annotated[Count, "neighbors drawn for a node farther away"] = 10
     batch_size: Annotated[Count, "training nodes of one step"] = 512
     dropout: Annotated[Share, "rate on the input of every layer"] = 0.5
-    first_layer_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖W0‖² on the first weights"] = (
-        5e-3
-    )
+    first_layer_l2: FirstLayerL2 = 5e-3
 
 
 @dataclass(frozen=True)
-class SampledNeighbors(FieldOfView):
-    """A field of view, and the graph that samples are drawn from."""
+class SampledNeighbors(SampledView):
+    """A view that neighbors are drawn from."""
 
-    inputs: GraphInput
-    means: sparse.csr_array
-    nodes: NDArray[np.intp]
+    @cached_property
+    def means(self) -> sparse.csr_array:
+        """D^−1 A."""
+        return neighbor_means(self.inputs)
 
 
-class GraphSAGE(GraphNetwork):
-    """The network.
+class GraphSAGE(BatchedNetwork):
+    """The network."""
 
-    Parameters
-    ----------
-    settings : GraphSAGESettings
-        Depth, width, fan-outs, batches, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: GraphSAGESettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings.first_layer_l2)
+    def __init__(self, settings: GraphSAGESettings, start: Start) -> None:
+        super().__init__(settings.first_layer_l2, settings.n_layers)
         width = 2 * settings.hidden_units
         self.rate = settings.dropout
         self.batch_size = settings.batch_size
         farther = [settings.farther_fan_out] * (settings.n_layers - 1)
         self.fan_outs = [settings.fan_out, *farther]
         self.weights = nn.ParameterList(
-            glorot(width if layer else n_features, width, generator, dtype)
+            start.glorot(width if layer else start.n_features, width)
             for layer in range(settings.n_layers)
         )
-        self.output = glorot(width, n_classes, generator, dtype)
-        self.bias = nn.Parameter(torch.zeros_like(self.output[0]))
+        self.output = start.glorot(width, start.n_classes)
+        self.bias = start.zeros(start.n_classes)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return W^(0)."""
@@ -109,14 +92,11 @@ class GraphSAGE(GraphNetwork):
     def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:
         """Return the nodes within n_layers steps, and the means over all neighbors."""
         means = neighbor_means(inputs)
-        return field_of_view(inputs, nodes, len(self.weights), self.output, propagator=means)
+        return field_of_view(inputs, nodes, self.n_steps, self.output, propagator=means)
 
     def training_view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> SampledNeighbors:
         """Return a view that also knows the graph to draw neighbors from."""
-        inputs, nodes = by_node_id(inputs, nodes)
-        means = neighbor_means(inputs)
-        whole = field_of_view(inputs, nodes, len(self.weights), self.output, propagator=means)
-        return SampledNeighbors(whole.rows, whole.steps, whole.inner, inputs, means, nodes)
+        return SampledNeighbors.of(self, inputs, nodes)
 
     def forward(self, view: FieldOfView, generator: torch.Generator | None = None) -> Tensor:
         """Return logits of shape (n_nodes of the view, n_classes)."""
@@ -134,14 +114,6 @@ class GraphSAGE(GraphNetwork):
         own, others = values.chunk(2, dim=1)
         mean = spread(view.steps[layer], others.contiguous())
         return torch.cat([view.nearer(own, layer), mean], dim=1)
-
-    def losses(
-        self, view: SampledNeighbors, target: Tensor, generator: torch.Generator
-    ) -> Iterator[Tensor]:
-        """Yield the loss of every mini-batch, each on neighbors drawn for it."""
-        for batch in batches(len(target), self.batch_size, generator):
-            drawn = self.drawn(view, batch.cpu().numpy(), generator)
-            yield batch_loss(self(drawn, generator), target, batch)
 
     def drawn(
         self, view: SampledNeighbors, batch: NDArray[np.intp], generator: torch.Generator
@@ -207,32 +179,29 @@ def draw_neighbors(
     return sparse.csr_array((values, (rows, columns)), shape=means.shape)
 
 
-SYSTEM = NetworkSystem(
-    GraphSAGESettings,
-    {
-        # Not part of PPNP's study: its stopping rule, dropout and L2, and its 64 hidden units.
-        "paper": Recipe({}),
-        # Their supervised runs.
-        "authors": Recipe(
-            {
-                "hidden_units": 128,
-                "dropout": 0.0,
-                "first_layer_l2": 0.0,
-                "max_epochs": 10,
-                "stop_on": "never",
-            }
-        ),
-    },
-    GraphSAGE,
-)
-
-
 class GraphSAGEClassifier(GraphModelClassifier):
     """GraphSAGE with the mean aggregator, trained on sampled neighbors.
 
-    Presets (``paper``, ``authors``): the size and the stopping rule of PPNP's study, or the
-    original supervised runs.
+    The preset ``paper`` has the size and the stopping rule of PPNP's study, ``authors`` is that of
+    the original supervised runs.
     """
 
     model_key = "graphsage"
-    system = SYSTEM
+    system = NetworkSystem(
+        GraphSAGESettings,
+        {
+            # Not part of PPNP's study: its stopping rule, dropout and L2, and its 64 hidden units.
+            "paper": Recipe({}),
+            # Their supervised runs.
+            "authors": Recipe(
+                {
+                    "hidden_units": 128,
+                    "dropout": 0.0,
+                    "first_layer_l2": 0.0,
+                    "max_epochs": 10,
+                    "stop_on": "never",
+                }
+            ),
+        },
+        GraphSAGE,
+    )

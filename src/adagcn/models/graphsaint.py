@@ -1,4 +1,6 @@
-"""GraphSAINT: graph convolutions on sampled subgraphs (Zeng et al., ICLR 2020), of any depth.
+"""Zeng et al.: GraphSAINT: Graph Sampling Based Inductive Learning Method, ICLR 2020.
+
+https://arxiv.org/abs/1907.04931
 
 The network is that of :mod:`adagcn.models.gcn`. A step of training sees only a subgraph: the
 different nodes V among t draws with replacement, by q(u) ∝ ‖Â(:,u)‖² (their node sampler). Within
@@ -38,9 +40,9 @@ from adagcn.models.gcn import GCN, GCNSettings
 from adagcn.models.support.field_of_view import FieldOfView, as_step
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.hop_rows import neighborhoods
-from adagcn.models.support.network import NetworkSystem
-from adagcn.models.support.sampling import by_node_id
-from adagcn.models.support.settings import Count, NonNegative
+from adagcn.models.support.network import FirstLayerL2, NetworkSystem, Start
+from adagcn.models.support.sampling import SampledView, draws
+from adagcn.models.support.settings import Count
 from adagcn.models.support.system import GraphInput, Recipe
 
 
@@ -48,10 +50,8 @@ class GraphSAINTSettings(GCNSettings):
     """Settings of GraphSAINT."""
 
     hidden_units: Annotated[Count, "width of the hidden layers"] = 64
-    first_layer_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖W0‖² on the first weights"] = (
-        0.02
-    )
-    n_samples: Annotated[Count, "t, draws that a subgraph is made of"] = 1000
+    first_layer_l2: FirstLayerL2 = 0.02
+    n_samples: Annotated[Count, "draws that a subgraph is made of, t"] = 1000
 
 
 @dataclass(frozen=True)
@@ -78,25 +78,21 @@ class Sampler:
 
     def drawn(self, n_samples: int, generator: torch.Generator) -> NDArray[np.intp]:
         """Return the different nodes among t draws, sorted."""
-        chances = torch.from_numpy(self.chances).to(generator.device)
-        draws = torch.multinomial(chances, n_samples, replacement=True, generator=generator)
-        return np.unique(draws.cpu().numpy()).astype(np.intp)
+        return np.unique(draws(self.chances, n_samples, generator)).astype(np.intp)
 
 
 @dataclass(frozen=True)
-class SubgraphView(FieldOfView):
-    """A field of view, and the graph that subgraphs are drawn from."""
+class SubgraphView(SampledView):
+    """A view that subgraphs of t draws are drawn from."""
 
-    inputs: GraphInput
-    nodes: NDArray[np.intp]
     n_samples: int
 
     @cached_property
     def sampler(self) -> Sampler:
-        """What training draws from, computed when first asked for: stopping nodes never ask."""
+        """What training draws from."""
         matrix = self.inputs.propagator
         field = neighborhoods(matrix, self.nodes, len(self.steps))[-1]
-        sizes = np.asarray(matrix.power(2).sum(axis=0), dtype=np.float64)[field]
+        sizes = self.column_sizes[field]
         chances = sizes / sizes.sum()
         train_row = np.full(len(field), -1, dtype=np.intp)
         train_row[np.searchsorted(field, self.nodes)] = np.arange(len(self.nodes))
@@ -107,36 +103,15 @@ class SubgraphView(FieldOfView):
 
 
 class GraphSAINT(GCN):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : GraphSAINTSettings
-        Depth, width, samples, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: GraphSAINTSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings, n_features, n_classes, generator, dtype)
+    def __init__(self, settings: GraphSAINTSettings, start: Start) -> None:
+        super().__init__(settings, start)
         self.n_samples = settings.n_samples
 
     def training_view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> SubgraphView:
         """Return a view that also knows the graph to draw from."""
-        inputs, nodes = by_node_id(inputs, nodes)
-        exact = self.view(inputs, nodes)
-        return SubgraphView(exact.rows, exact.steps, exact.inner, inputs, nodes, self.n_samples)
+        return SubgraphView.of(self, inputs, nodes, n_samples=self.n_samples)
 
     def losses(
         self, view: SubgraphView, target: Tensor, generator: torch.Generator
@@ -166,7 +141,7 @@ class GraphSAINT(GCN):
 
     def subgraph(self, sampler: Sampler, nodes: NDArray[np.intp]) -> FieldOfView:
         """Return the view of a subgraph, in which every step is the same estimate of Â."""
-        like, n_steps = self.weights[0], len(self.weights)
+        like, n_steps = self.weights[0], self.n_steps
         step = as_step(sampler.weighed[nodes][:, nodes], like)
         rows = as_input(sampler.features[nodes], like)
         return FieldOfView(rows, (step,) * n_steps, (None,) * n_steps)
@@ -189,34 +164,32 @@ def _togetherness(
     return np.asarray(np.where(u == v, 1.0, both / presence[v]))
 
 
-SYSTEM = NetworkSystem(
-    GraphSAINTSettings,
-    {
-        # Not part of PPNP's study: its stopping rule and the size that it chose for GCN.
-        "paper": Recipe({}),
-        # Their node sampler on Reddit; their layers also have a node's own part, as GraphSAGE's.
-        "authors": Recipe(
-            {
-                "hidden_units": 128,
-                "dropout": 0.1,
-                "first_layer_l2": 0.0,
-                "n_samples": 8000,
-                "max_epochs": 40,
-                "stop_on": "accuracy",
-                "patience": 40,
-            }
-        ),
-    },
-    GraphSAINT,
-)
-
-
 class GraphSAINTClassifier(GraphModelClassifier):
     """Graph convolutional network that is trained on sampled subgraphs.
 
-    Presets (``paper``, ``authors``): the size and the stopping rule of PPNP's study, or the
-    original node sampler on Reddit.
+    The preset ``paper`` has the size and the stopping rule of PPNP's study, ``authors`` is that of
+    the original node sampler on Reddit.
     """
 
     model_key = "graphsaint"
-    system = SYSTEM
+    system = NetworkSystem(
+        GraphSAINTSettings,
+        {
+            # Not part of PPNP's study: its stopping rule and the size that it chose for GCN.
+            "paper": Recipe({}),
+            # Their node sampler on Reddit; their layers also have a node's own part, like
+            # GraphSAGE's.
+            "authors": Recipe(
+                {
+                    "hidden_units": 128,
+                    "dropout": 0.1,
+                    "first_layer_l2": 0.0,
+                    "n_samples": 8000,
+                    "max_epochs": 40,
+                    "stop_on": "accuracy",
+                    "patience": 40,
+                }
+            ),
+        },
+        GraphSAINT,
+    )

@@ -1,6 +1,8 @@
-"""Jumping knowledge networks (Xu et al., ICML 2018): every layer has a say in the output.
+"""Xu et al.: Representation Learning on Graphs with Jumping Knowledge Networks, ICML 2018.
 
-With H^(0) = drop(X) and L layers::
+https://arxiv.org/abs/1806.03536
+
+Every layer has a say in the output. With H^(0) = drop(X) and L layers::
 
     H^(l) = drop(ReLU(drop(Â) H^(l−1) W^(l)))      l = 1 … L
     Z     = [H^(1) ‖ … ‖ H^(L)] W                  jump="concatenation"
@@ -10,25 +12,23 @@ Shapes: X (n_nodes, n_features); W^(1) (n_features, hidden_units), the other W^(
 hidden_units); W (L · hidden_units, n_classes), or (hidden_units, n_classes) with the maximum; Z
 (n_nodes, n_classes), softmax on top. No biases, Glorot's uniform start, L2 on all weights.
 
-Our own products, as in :mod:`adagcn.models.gcn`; the tests hold them against PyTorch Geometric's
-``GCNConv`` and ``JumpingKnowledge``. The authors published no code.
+The products are our own, as in :mod:`adagcn.models.gcn`; the tests hold them against PyTorch
+Geometric's ``GCNConv`` and ``JumpingKnowledge``. The authors published no code.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from adagcn.learners.inputs import drop, dropout, times
-from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
+from adagcn.models.support.field_of_view import FieldOfView, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
-from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
-from adagcn.models.support.system import GraphInput, Recipe
+from adagcn.models.support.network import EveryLayerL2, GraphNetwork, NetworkSystem, Start
+from adagcn.models.support.settings import Count, NetworkSettings, Share
+from adagcn.models.support.system import Recipe
 
 
 class JKSettings(NetworkSettings):
@@ -44,50 +44,27 @@ class JKSettings(NetworkSettings):
     propagator_dropout: Annotated[Share, "rate on the entries of Â, drawn anew in every layer"] = (
         0.5
     )
-    l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖·‖² on all weights"] = 1e-3
+    l2: EveryLayerL2 = 1e-3
 
 
 class JK(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : JKSettings
-        Depth, width, the way of jumping, rates and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: JKSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings.l2)
+    def __init__(self, settings: JKSettings, start: Start) -> None:
+        super().__init__(settings.l2, settings.n_layers)
         self.jump = settings.jump
         self.rate = settings.dropout
         self.step_rate = settings.propagator_dropout
         units, depth = settings.hidden_units, settings.n_layers
         self.weights = nn.ParameterList(
-            glorot(n_in, units, generator, dtype) for n_in in [n_features, *[units] * (depth - 1)]
+            start.glorot(n_in, units) for n_in in [start.n_features, *[units] * (depth - 1)]
         )
         n_joined = units * (depth if self.jump == "concatenation" else 1)
-        self.output = glorot(n_joined, n_classes, generator, dtype)
+        self.output = start.glorot(n_joined, start.n_classes)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return all weights."""
         return list(self.parameters())
-
-    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:
-        """Return the nodes within n_layers steps, and the rows of Â between them."""
-        return field_of_view(inputs, nodes, len(self.weights), self.output)
 
     def forward(self, view: FieldOfView, generator: torch.Generator | None = None) -> Tensor:
         """Return logits of shape (n_nodes of the view, n_classes)."""
@@ -104,30 +81,28 @@ class JK(GraphNetwork):
         return torch.cat(layers, dim=1) @ self.output
 
 
-SYSTEM = NetworkSystem(
-    JKSettings,
-    {
-        "paper": Recipe({}),
-        # Xu et al. on Cora: up to six layers of 16 or 32 units. They name no stopping rule: PPNP's.
-        "authors": Recipe(
-            {
-                "n_layers": 6,
-                "hidden_units": 16,
-                "propagator_dropout": 0.0,
-                "learning_rate": 0.005,
-                "l2": 5e-4,
-            }
-        ),
-    },
-    JK,
-)
-
-
 class JKClassifier(GraphModelClassifier):
     """Jumping knowledge network: the layers of a GCN, joined for the output.
 
-    Presets (``paper``, ``authors``): pPNP's study, or the original publication.
+    The preset ``paper`` is that of PPNP's study, ``authors`` that of the original publication.
     """
 
     model_key = "jk"
-    system = SYSTEM
+    system = NetworkSystem(
+        JKSettings,
+        {
+            "paper": Recipe({}),
+            # Xu et al. on Cora: up to six layers of 16 or 32 units. They name no stopping rule; it
+            # is PPNP's.
+            "authors": Recipe(
+                {
+                    "n_layers": 6,
+                    "hidden_units": 16,
+                    "propagator_dropout": 0.0,
+                    "learning_rate": 0.005,
+                    "l2": 5e-4,
+                }
+            ),
+        },
+        JK,
+    )

@@ -1,4 +1,6 @@
-"""PPNP: personalized propagation of neural predictions, exact (Klicpera et al., ICLR 2019).
+"""Klicpera, Bojchevski and Günnemann: Predict then Propagate, ICLR 2019: PPNP, exact.
+
+https://arxiv.org/abs/1810.05997
 
 A two-layer perceptron predicts every node by itself; personalized PageRank spreads the
 predictions::
@@ -31,15 +33,11 @@ from torch import Tensor
 
 from adagcn.errors import InputError
 from adagcn.learners.inputs import Input, as_input
-from adagcn.models.appnp import (
-    MS_ACADEMIC,
-    SHORTENED,
-    PredictThenPropagate,
-    PredictThenPropagateSettings,
-)
+from adagcn.models.appnp import MS_ACADEMIC, SHORTENED, PredictThenPropagateSettings
 from adagcn.models.support.field_of_view import as_step
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.network import NetworkSystem
+from adagcn.models.support.network import NetworkSystem, Start
+from adagcn.models.support.node_perceptron import NodePerceptron
 from adagcn.models.support.page_rank import PageRank, page_rank_rows
 from adagcn.models.support.system import GraphInput, Recipe
 
@@ -63,30 +61,12 @@ class PageRankView:
     spread: Callable[[Tensor], Tensor]
 
 
-class PPNP(PredictThenPropagate):
-    """The network: H spread by exact personalized PageRank.
+class PPNP(NodePerceptron):
+    """The network: H spread by exact personalized PageRank."""
 
-    Parameters
-    ----------
-    settings : PPNPSettings
-        Sizes, rates and the solver's tolerance.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start: uniform within ±1/√(fan in).
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: PPNPSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings, n_features, n_classes, generator, dtype)
+    def __init__(self, settings: PPNPSettings, start: Start) -> None:
+        super().__init__(settings, start, settings.first_layer_l2)
+        self.teleport = settings.teleport
         self.tolerance = settings.tolerance
 
     def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> PageRankView:
@@ -126,23 +106,20 @@ def _refuse_directed(inputs: GraphInput) -> None:
         )
 
 
-SYSTEM = NetworkSystem(
-    PPNPSettings,
-    {
-        "paper": Recipe({}, MS_ACADEMIC),
-        "authors": Recipe({}, MS_ACADEMIC),  # their PyTorch code drops nothing from Π either
-        "adagcn_paper": Recipe(SHORTENED, MS_ACADEMIC),
-    },
-    PPNP,
-)
-
-
 class PPNPClassifier(GraphModelClassifier):
     """A perceptron whose predictions are spread by exact personalized PageRank.
 
-    Presets (``paper``, ``authors``, ``adagcn_paper``): pPNP's study, its authors' code, or the
-    shortened rule of AdaGCN's "(ours)" rows.
+    The presets ``paper`` (PPNP's study) and ``authors`` (its authors' code) are the same;
+    ``adagcn_paper`` has the shortened training behind the "(ours)" rows of AdaGCN's paper.
     """
 
     model_key = "ppnp"
-    system = SYSTEM
+    system = NetworkSystem(
+        PPNPSettings,
+        {
+            "paper": Recipe({}, MS_ACADEMIC),
+            "authors": Recipe({}, MS_ACADEMIC),  # their PyTorch code drops nothing from Π either
+            "adagcn_paper": Recipe(SHORTENED, MS_ACADEMIC),
+        },
+        PPNP,
+    )

@@ -1,6 +1,8 @@
-"""SIGN: scalable inception graph networks (Rossi et al., 2020).
+"""Rossi et al.: SIGN: Scalable Inception Graph Neural Networks, 2020.
 
-One layer on several hops side by side, all of them multiplied out before training::
+https://arxiv.org/abs/2004.11198
+
+One layer on several hops side by side, all of them computed before training::
 
     Z = drop(ReLU([drop(X) Θ_0 ‖ drop(ÂX) Θ_1 ‖ … ‖ drop(Â^r X) Θ_r])) Ω
 
@@ -9,8 +11,8 @@ n_classes); Z (n_nodes, n_classes), softmax on top. r is ``n_hops``. No biases, 
 Glorot's uniform start. Of the operators that the authors name (powers of Â, personalized PageRank,
 triangles) these are the powers of Â.
 
-Training has the rows of all hops for its own nodes only. Predictions multiply with Θ_k first and
-with Â afterwards, so that no hop of all nodes is ever held.
+Training has the rows of all hops for its own nodes only. Predictions multiply by Θ_k first and by Â
+afterwards, so that no hop of all nodes is ever held.
 
 There is no preset ``authors``: the one setting that they released, for a graph of 111 million nodes
 (learning rate 5e-5, 45 epochs), leaves the weights of a small graph where they started.
@@ -26,10 +28,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from adagcn.learners.inputs import Input, as_input, drop, dropout, times
-from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
+from adagcn.models.support.field_of_view import FieldOfView, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.hop_rows import hop_rows
-from adagcn.models.support.network import GraphNetwork, NetworkSystem, glorot
+from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe
 
@@ -39,7 +41,7 @@ Hops = tuple[Input, ...]
 class SIGNSettings(NetworkSettings):
     """Settings of SIGN."""
 
-    n_hops: Annotated[Count, "r, the largest power of Â"] = 3
+    n_hops: Annotated[Count, "the largest power of Â, r"] = 3
     hidden_units: Annotated[Count, "hidden units of each hop"] = 64
     dropout: Annotated[Share, "rate on the features of every hop and on the hidden layer"] = 0.5
     first_layer_l2: Annotated[
@@ -48,47 +50,22 @@ class SIGNSettings(NetworkSettings):
 
 
 class SIGN(GraphNetwork):
-    """The network.
+    """The network."""
 
-    Parameters
-    ----------
-    settings : SIGNSettings
-        Hops, width, dropout and L2.
-    n_features, n_classes : int
-        Sizes of input and output.
-    generator : torch.Generator
-        Draws the start.
-    dtype : torch.dtype
-        Type of the parameters.
-    """
-
-    def __init__(
-        self,
-        settings: SIGNSettings,
-        n_features: int,
-        n_classes: int,
-        generator: torch.Generator,
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__(settings.first_layer_l2)
+    def __init__(self, settings: SIGNSettings, start: Start) -> None:
+        super().__init__(settings.first_layer_l2, settings.n_hops)
         n_hops, units = settings.n_hops + 1, settings.hidden_units
         self.rate = settings.dropout
-        self.hops = nn.ParameterList(
-            glorot(n_features, units, generator, dtype) for _ in range(n_hops)
-        )
-        self.output = glorot(n_hops * units, n_classes, generator, dtype)
+        self.hops = nn.ParameterList(start.glorot(start.n_features, units) for _ in range(n_hops))
+        self.output = start.glorot(n_hops * units, start.n_classes)
 
     def penalized(self) -> list[nn.Parameter]:
         """Return every Θ_k."""
         return list(self.hops)
 
-    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> FieldOfView:
-        """Return the nodes within n_hops steps, and the rows of Â between them."""
-        return field_of_view(inputs, nodes, len(self.hops) - 1, self.output)
-
     def training_view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> Hops:
         """Return the nodes' rows of every hop."""
-        rows = hop_rows(inputs, nodes, len(self.hops) - 1)
+        rows = hop_rows(inputs, nodes, self.n_steps)
         return tuple(as_input(each, self.output) for each in rows)
 
     def forward(self, view: FieldOfView | Hops, generator: torch.Generator | None = None) -> Tensor:
@@ -112,15 +89,12 @@ class SIGN(GraphNetwork):
         return values
 
 
-# Not part of PPNP's study: its stopping rule, width, dropout and L2.
-SYSTEM = NetworkSystem(SIGNSettings, {"paper": Recipe({})}, SIGN)
-
-
 class SIGNClassifier(GraphModelClassifier):
     """Scalable inception graph network: X, ÂX, …, Â^r X, each with weights of its own.
 
-    Presets (``paper``): the size and the stopping rule of PPNP's study.
+    Its one preset, ``paper``, has the size and the stopping rule of PPNP's study.
     """
 
     model_key = "sign"
-    system = SYSTEM
+    # Not part of PPNP's study: its stopping rule, width, dropout and L2.
+    system = NetworkSystem(SIGNSettings, {"paper": Recipe({})}, SIGN)

@@ -124,6 +124,14 @@ def spread(
     return times(dropped.without_zeros() if values.shape[1] >= MANY else dropped, values)
 
 
+def nodes_behind(rows: sparse.csr_array, nodes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which nodes stand behind others: those that their rows lead from, and they too."""
+    is_behind = np.zeros(rows.shape[1], dtype=bool)
+    is_behind[rows.indices] = True
+    is_behind[nodes] = True
+    return is_behind
+
+
 def _step_to(
     nodes: NDArray[np.intp], matrix: sparse.csr_array
 ) -> tuple[sparse.csr_array, NDArray[np.intp], NDArray[np.intp]]:
@@ -132,9 +140,7 @@ def _step_to(
     A node always stands among the nodes behind it, also where the matrix has no diagonal.
     """
     rows = matrix[nodes]
-    is_behind = np.zeros(matrix.shape[0], dtype=bool)
-    is_behind[rows.indices] = True
-    is_behind[nodes] = True
+    is_behind = nodes_behind(rows, nodes)
     if np.count_nonzero(is_behind) > WHOLE_ABOVE * len(is_behind):
         is_behind[:] = True
     places = np.cumsum(is_behind, dtype=rows.indices.dtype) - 1

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from adagcn.graph import Features
+from adagcn.models.support.field_of_view import nodes_behind
 from adagcn.models.support.system import GraphInput
 from adagcn.propagation.hops import in_cheaper_form
 
@@ -23,7 +24,7 @@ def neighborhoods(
     """Return the nodes within 0, 1, … n_steps steps: first those asked for, then sorted ones."""
     found = [nodes]
     for _ in range(n_steps):
-        found.append(np.union1d(matrix[found[-1]].indices, nodes).astype(np.intp))
+        found.append(np.flatnonzero(nodes_behind(matrix[found[-1]], nodes)))
     return found
 
 

@@ -15,20 +15,21 @@ from adagcn.formats.node_ids import as_ids
 from adagcn.formats.node_index import NodeIndex
 from adagcn.models.support.system import GraphInput, NodeProblem
 
+# What model files call them.
 NAMES = ("seed_ids", "seed_labels", "seed_weights")
 
 
 @dataclass(frozen=True)
-class Seeds:
+class KnownNodes:
     """Nodes with known classes.
 
     Parameters
     ----------
-    ids : ndarray of shape (n_seeds,)
+    ids : ndarray of shape (n_known,)
         The user's ids.
-    labels : ndarray of shape (n_seeds,)
+    labels : ndarray of shape (n_known,)
         Classes as indices.
-    weights : ndarray of shape (n_seeds,)
+    weights : ndarray of shape (n_known,)
         How much each counts; they sum to one.
     n_classes : int
         K.
@@ -47,7 +48,7 @@ class Seeds:
         return cls(ids, nodes.labels, nodes.sample_weight, problem.n_classes)
 
     def found_in(self, inputs: GraphInput) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return which of the seeds a graph has, and at which positions."""
+        """Return which of the nodes a graph has, and at which positions."""
         if (self.ids.dtype.kind == "U") != (inputs.node_ids.dtype.kind == "U"):
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
         positions = NodeIndex(inputs.node_ids).find(self.ids)
@@ -56,7 +57,7 @@ class Seeds:
 
     @property
     def one_hot(self) -> NDArray[np.float64]:
-        """Classes as rows of the identity, of shape (n_seeds, n_classes)."""
+        """Classes as rows of the identity, of shape (n_known, n_classes)."""
         return np.eye(self.n_classes)[self.labels]
 
     @property
@@ -66,13 +67,13 @@ class Seeds:
         return np.asarray(shares / shares.sum())
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the seeds as arrays of numbers; ids of any kind are the bytes of a JSON list."""
+        """Return them as arrays of numbers; ids of any kind are the bytes of a JSON list."""
         ids = np.frombuffer(json.dumps(self.ids.tolist()).encode(), dtype=np.uint8)
         return dict(zip(NAMES, (ids, self.labels, self.weights), strict=True))
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray[Any]], n_classes: int) -> Self:
-        """Return the seeds that :meth:`tensors` came from."""
+        """Return what :meth:`tensors` came from."""
         try:
             ids = as_ids(json.loads(tensors["seed_ids"].tobytes()), "seed_ids")
             labels, weights = tensors["seed_labels"], tensors["seed_weights"]

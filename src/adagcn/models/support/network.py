@@ -1,10 +1,14 @@
-"""The systems that are networks: their contract, what they share, and how they are trained."""
+"""The systems that are networks: their contract, what they share, and how they are trained.
+
+A network is a :class:`GraphNetwork` built from its settings and a :class:`Start`. One whose loss or
+stopping is not the usual kind brings its own :meth:`GraphNetwork.trainee`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
@@ -13,33 +17,44 @@ from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
 from adagcn.errors import FormatError
+from adagcn.learners.perceptron import uniform_start
+from adagcn.models.support.field_of_view import field_of_view
 from adagcn.models.support.problem import torch_dtype
-from adagcn.models.support.settings import NetworkSettings
+from adagcn.models.support.settings import NetworkSettings, NonNegative
 from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe
-from adagcn.training.loop import TrainingRecord, finite_log_proba, stopping_loss, train
+from adagcn.training.loop import Trainee, TrainingRecord, finite_log_proba, stopping_loss, train
 from adagcn.training.random_streams import torch_stream
 from adagcn.training.stopping import make_stopper
 
+FirstLayerL2 = Annotated[NonNegative, "λ of the penalty (λ/2)‖W0‖² on the first weights"]
+EveryLayerL2 = Annotated[NonNegative, "λ of the penalty (λ/2)‖·‖² on all weights"]
+
 
 class GraphNetwork(nn.Module):
-    """A network over the nodes of a graph; subclasses give :meth:`view` and :meth:`forward`.
+    """A network over the nodes of a graph; a subclass gives :meth:`forward`.
 
-    All that is learnt is in parameters and buffers. Dropout is on where a generator is handed in,
+    All that is learned is in parameters and buffers. Dropout is on where a generator is handed in,
     and draws from nothing else.
 
     Parameters
     ----------
     l2 : float
         λ of the penalty (λ/2)‖W‖² on :meth:`penalized`.
+    n_steps : int
+        Steps over the graph that the answer for a node depends on.
     """
 
-    def __init__(self, l2: float) -> None:
+    def __init__(self, l2: float, n_steps: int = 0) -> None:
         super().__init__()
         self.l2 = l2
+        self.n_steps = n_steps
 
     def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> Any:
-        """Return what the forward pass needs for some different nodes, computed once."""
-        raise NotImplementedError
+        """Return what the forward pass needs for some different nodes, computed once.
+
+        Here the nodes within ``n_steps`` steps, and the rows of Â between them.
+        """
+        return field_of_view(inputs, nodes, self.n_steps, next(self.parameters()))
 
     def training_view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> Any:
         """Return a view that many epochs look at; more may be computed beforehand."""
@@ -66,6 +81,12 @@ class GraphNetwork(nn.Module):
         total: Tensor = torch.stack([p.square().sum() for p in self.penalized()]).sum()
         return 0.5 * self.l2 * total
 
+    def trainee(
+        self, problem: NodeProblem, settings: NetworkSettings, generator: torch.Generator
+    ) -> Trainee:
+        """Return this network with its data and its optimizer, as the epoch loop trains it."""
+        return NetworkTrainee(self, problem, settings, generator)
+
     def make_optimizer(self, settings: NetworkSettings) -> torch.optim.Optimizer:
         """Return Adam, with the gradient λW of the L2 term as part of W's (coupled) decay."""
         chosen = {id(parameter) for parameter in self.penalized()}
@@ -79,14 +100,58 @@ class GraphNetwork(nn.Module):
         return torch.optim.Adam(groups, lr=settings.learning_rate, fused=True)
 
 
-def glorot(n_in: int, n_out: int, generator: torch.Generator, dtype: torch.dtype) -> nn.Parameter:
-    """Return a weight of shape (n_in, n_out), uniform within ±√(6 / (n_in + n_out))."""
-    bound = (6.0 / (n_in + n_out)) ** 0.5
-    start = torch.empty(n_in, n_out, dtype=dtype, device=generator.device)
-    return nn.Parameter(start.uniform_(-bound, bound, generator=generator))
+@dataclass(frozen=True)
+class Start:
+    """What every network is built from besides its settings: its sizes, and its first parameters.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+        Sizes of input and output.
+    generator : torch.Generator
+        Draws the parameters, in the order in which a network asks for them.
+    dtype : torch.dtype
+        Their type.
+    """
+
+    n_features: int
+    n_classes: int
+    generator: torch.Generator
+    dtype: torch.dtype
+
+    @classmethod
+    def of(cls, problem: NodeProblem, context: FitContext) -> Self:
+        """Return what a fit starts from."""
+        features = problem.inputs.features
+        generator = torch_stream(context.seed, "start", device=context.device)
+        return cls(features.shape[1], problem.n_classes, generator, torch_dtype(features.dtype))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return self.generator.device
+
+    def glorot(self, n_in: int, n_out: int) -> nn.Parameter:
+        """Return a weight of shape (n_in, n_out), uniform within ±√(6 / (n_in + n_out))."""
+        bound = (6.0 / (n_in + n_out)) ** 0.5
+        weight = torch.empty(n_in, n_out, dtype=self.dtype, device=self.device)
+        return nn.Parameter(weight.uniform_(-bound, bound, generator=self.generator))
+
+    def uniform(self, n_in: int, n_out: int) -> nn.Parameter:
+        """Return a weight of shape (n_in, n_out), uniform within ±1/√n_in."""
+        return nn.Parameter(uniform_start(n_in, n_out, self.generator, self.dtype))
+
+    def linear(self, n_in: int, n_out: int) -> tuple[nn.Parameter, nn.Parameter]:
+        """Return a weight of shape (n_in, n_out) and its bias, both uniform within ±1/√n_in."""
+        bias = uniform_start(n_in, n_out, self.generator, self.dtype)[0].clone()
+        return self.uniform(n_in, n_out), nn.Parameter(bias)
+
+    def zeros(self, n_units: int) -> nn.Parameter:
+        """Return a bias of zeros."""
+        return nn.Parameter(torch.zeros(n_units, dtype=self.dtype, device=self.device))
 
 
-MakeNetwork = Callable[[Any, int, int, torch.Generator, torch.dtype], GraphNetwork]
+MakeNetwork = Callable[[Any, Start], GraphNetwork]
 
 
 @dataclass(frozen=True)
@@ -100,8 +165,7 @@ class NetworkSystem:
     recipes : mapping
         Its presets, the default first.
     make_network : callable
-        Takes settings, n_features, n_classes, a generator and a dtype; returns a fresh network on
-        the generator's device.
+        Takes settings and a :class:`Start`; returns a fresh network.
     """
 
     settings: type[NetworkSettings]
@@ -112,10 +176,7 @@ class NetworkSystem:
         self, problem: NodeProblem, settings: NetworkSettings, context: FitContext
     ) -> FittedNetwork:
         """Train a fresh network."""
-        features = problem.inputs.features
-        start = torch_stream(context.seed, "start", device=context.device)
-        dtype = torch_dtype(features.dtype)
-        network = self.make_network(settings, features.shape[1], problem.n_classes, start, dtype)
+        network = self.make_network(settings, Start.of(problem, context))
         return FittedNetwork(network, train_network(network, problem, settings, context))
 
     def restore(
@@ -128,8 +189,8 @@ class NetworkSystem:
         """Return the network that the tensors came from."""
         kinds = {tensor.dtype for tensor in tensors.values() if tensor.dtype.kind == "f"}
         dtype = torch.float64 if np.dtype(np.float64) in kinds else torch.float32
-        start = torch.Generator().manual_seed(0)
-        network = self.make_network(settings, n_features, n_classes, start, dtype)
+        start = Start(n_features, n_classes, torch.Generator().manual_seed(0), dtype)
+        network = self.make_network(settings, start)
         _load(network, tensors)
         return FittedNetwork(network, TrainingRecord(0))
 
@@ -162,7 +223,7 @@ def train_network(
         stopper = make_stopper(settings.stop_on, settings.patience)
     generator = torch_stream(context.seed, "training", device=context.device)
     return train(
-        _NetworkTrainee(network, problem, settings, generator),
+        network.trainee(problem, settings, generator),
         max_epochs=settings.max_epochs,
         learning_rate=settings.learning_rate,
         stopper=stopper,
@@ -170,8 +231,20 @@ def train_network(
     )
 
 
-class _NetworkTrainee:
-    """A network over a graph, as the epoch loop trains it."""
+class NetworkTrainee:
+    """The usual training: cross-entropy on the training nodes, and on the stopping nodes.
+
+    Parameters
+    ----------
+    network : GraphNetwork
+        Trained in place.
+    problem : NodeProblem
+        What on.
+    settings : NetworkSettings
+        How.
+    generator : torch.Generator
+        Draws dropout, batches and samples.
+    """
 
     def __init__(
         self,
@@ -192,6 +265,7 @@ class _NetworkTrainee:
         self.optimizer = network.make_optimizer(settings)
 
     def steps(self) -> Iterator[Tensor]:
+        """Take a step for each loss of one epoch."""
         for loss in self.module.losses(self.view, self.target, self.generator):
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -200,6 +274,7 @@ class _NetworkTrainee:
 
     @torch.no_grad()
     def evaluate(self) -> tuple[float, float]:
+        """Return accuracy and loss on the stopping nodes."""
         logits, how = self.module(self.stop_view), self.settings.stop_penalty
         return stopping_loss(logits, self.stop_labels, self.module.penalty, how)
 

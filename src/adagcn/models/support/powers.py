@@ -1,20 +1,38 @@
-"""Columns that are multiplied by different powers of Â, and units normalized over the graph.
+"""What MixHop and N-GCN share: both are by the same authors, in one code.
 
-What MixHop and N-GCN share: both are by the same authors, in one code.
+Columns are multiplied by different powers of Â, units are normalized over the graph, and gradient
+descent slows down.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from adagcn.learners.inputs import drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, field_of_view, spread
+from adagcn.models.support.network import EveryLayerL2, GraphNetwork
+from adagcn.models.support.settings import NetworkSettings, Share
+from adagcn.models.support.slowing_sgd import Optimizer, slowed
 from adagcn.models.support.system import GraphInput
+
+
+class PowersSettings(NetworkSettings):
+    """Settings of both."""
+
+    input_dropout: Annotated[Share, "rate on the features"] = 0.5
+    dropout: Annotated[Share, "rate on the hidden layer"] = 0.5
+    l2: EveryLayerL2 = 0.0
+    graph_norm: Annotated[bool, "normalize the hidden layer over all nodes of the graph"] = False
+    optimizer: Annotated[
+        Optimizer, "Adam, or gradient descent whose rate falls by 1 % of its start every 40 steps"
+    ] = "adam"
 
 
 @dataclass(frozen=True)
@@ -86,3 +104,48 @@ class GraphNorm(nn.Module):
         """Return the normalized values of all nodes, of shape (n_nodes, n_units)."""
         variance, mean = torch.var_mean(values, dim=0, correction=0)
         return (values - mean) * torch.rsqrt(variance + self.epsilon) + self.shift
+
+
+class PowersNetwork(GraphNetwork):
+    """Two layers over powers of Â; a subclass has the second one.
+
+    Parameters
+    ----------
+    settings : PowersSettings
+        Rates, L2 and norm.
+    hidden : nn.Parameter of shape (n_features, n_units)
+        Weights of the first layer.
+    n_steps : int
+        Products with Â in both layers.
+    """
+
+    def __init__(self, settings: PowersSettings, hidden: nn.Parameter, n_steps: int) -> None:
+        super().__init__(settings.l2, n_steps)
+        self.rates = settings.input_dropout, settings.dropout
+        self.hidden = hidden
+        self.norm = GraphNorm(hidden.shape[1], hidden) if settings.graph_norm else None
+
+    def penalized(self) -> list[nn.Parameter]:
+        """Return all weights, without mixtures and shifts."""
+        return [parameter for parameter in self.parameters() if parameter.dim() > 1]
+
+    def view(self, inputs: GraphInput, nodes: NDArray[np.intp]) -> PowersView:
+        """Return the nodes within the steps of both layers, and the rows of Â between them."""
+        whole = self.norm is not None
+        return powers_view(inputs, nodes, self.n_steps, self.hidden, whole=whole)
+
+    def hidden_layer(
+        self, view: PowersView, widths: Sequence[int], generator: torch.Generator | None
+    ) -> Tensor:
+        """Return the first layer, whose columns have these widths for each power."""
+        input_rate, rate = self.rates
+        values = times(drop(view.field.rows, input_rate, generator), self.hidden)
+        hidden = mixed_powers(view.field, values, widths, 0)
+        hidden = hidden if self.norm is None else self.norm(hidden)
+        return dropout(hidden.relu(), rate, generator)
+
+    def make_optimizer(self, settings: NetworkSettings) -> torch.optim.Optimizer:
+        """Return Adam, or the authors' gradient descent."""
+        adam = super().make_optimizer(settings)
+        assert isinstance(settings, PowersSettings)
+        return adam if settings.optimizer == "adam" else slowed(adam, settings.learning_rate)

@@ -31,6 +31,7 @@ CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "gcn_res": ("gcn", "ResidualGCNClassifier"),
         "ppnp": ("ppnp", "PPNPClassifier"),
         "appnp": ("appnp", "APPNPClassifier"),
+        "pta": ("pta", "PTAClassifier"),
         "bt_fp": ("bt_fp", "BTFPClassifier"),
         "correct_and_smooth": ("correct_and_smooth", "CorrectAndSmoothClassifier"),
         "fastgcn": ("fastgcn", "FastGCNClassifier"),

@@ -7,9 +7,9 @@ gives must only turn into log-probabilities of nodes and into named arrays, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +119,7 @@ class Fitted(Protocol):
         """
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return all that was learnt as named arrays of numbers, for the model file."""
+        """Return all that was learned as named arrays of numbers, for the model file."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,22 @@ class System(Protocol):
         self, tensors: Mapping[str, NDArray[Any]], settings: Any, n_features: int, n_classes: int
     ) -> Fitted:
         """Return what :meth:`Fitted.tensors` came from; ``FormatError`` if they do not fit."""
+
+
+Result = TypeVar("Result", bound=Fitted)
+
+
+def measured(fitted: Result, problem: NodeProblem) -> Result:
+    """Return a fitted dataclass, its record with the result on the stopping nodes, if any."""
+    stop_nodes, labels = problem.nodes.stop_nodes, problem.nodes.stop_labels
+    if stop_nodes is None or labels is None:
+        return fitted
+    log_proba = fitted.log_proba(problem.inputs, stop_nodes)
+    accuracy = float((log_proba.argmax(axis=1) == labels).mean())
+    loss = -float(log_proba[np.arange(len(labels)), labels].mean())
+    record = TrainingRecord(fitted.record.epochs, accuracy, loss)
+    complete: Result = replace(cast(Any, fitted), record=record)
+    return complete
 
 
 def resolve(
