@@ -179,14 +179,6 @@ class BoostedClassifier(NodeClassifier):
         """Return them by flat name."""
         return self.resolved_settings().flat()
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor's parameters; ``deep`` adds the switches as ``variant__x``."""
-        params: dict[str, Any] = super().get_params(deep=deep)
-        if deep and self.switches:
-            given = {} if self.variant is None else flattened({"variant": self.variant})
-            params |= {f"variant__{name}": given.get(PREFIX + name) for name in self.switches}
-        return params
-
     def set_params(self, **params: Any) -> Any:
         """Set parameters; ``variant__x`` sets a switch of the variant and leaves the others."""
         switches = {k: v for k, v in params.items() if k.startswith("variant__")}

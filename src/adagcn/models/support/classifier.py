@@ -24,6 +24,7 @@ from sklearn.metrics import accuracy_score
 
 from adagcn.errors import AdaGCNError, PresetNotice
 from adagcn.graph import Graph
+from adagcn.models.support.boosted_settings import flattened
 from adagcn.models.support.labels import FitCall
 from adagcn.models.support.persistence import SavedModel
 from adagcn.models.support.renamed import moved
@@ -219,8 +220,8 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
 
     def _repr_html_(self) -> str:
         """Return the values in force as a table, for notebooks; yours are set in bold."""
-        yours = {name for name, value in self.get_params(deep=True).items() if value is not None}
-        yours = {name.replace("__", ".") for name in yours}
+        given = {name: value for name, value in self.given_settings().items() if value is not None}
+        yours = flattened(given)
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{_bold(str(value), name in yours)}</td></tr>"
             for name, value in self.values_in_force().items()
