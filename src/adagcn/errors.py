@@ -98,12 +98,6 @@ class NumericalError(AdaGCNError, ArithmeticError):
     exit_code = 7
 
 
-class NotFittedYetError(AdaGCNError, ValueError, AttributeError):
-    """A method that needs ``fit`` was called before it."""
-
-    exit_code = 3
-
-
 class AdaGCNWarning(UserWarning):
     """Base of the warnings: the result stands, but the user should know."""
 

@@ -9,6 +9,9 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
+
+from adagcn.engines.threads import threads
 from adagcn.graph import Graph
 
 Made = TypeVar("Made")
@@ -53,8 +56,9 @@ def peak_growth(
     context: Any = multiprocessing.get_context(kind)
     if kind == "forkserver":
         context.set_forkserver_preload([make.__module__, use.__module__])
+    n_threads = torch.get_num_threads()  # the new process would use all cores otherwise
     with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(_measured, make, use, words, warm_up).result()
+        return pool.submit(_measured, make, use, words, warm_up, n_threads).result()
 
 
 def _measured(
@@ -62,14 +66,16 @@ def _measured(
     use: Callable[[Any], Any],
     words: tuple[Any, ...],
     warm_up: tuple[Any, ...],
+    n_threads: int,
 ) -> int | None:
-    use(make(*warm_up))
-    _forget_peak()
-    start = _peak()
-    made = make(*words)
-    _forget_peak()
-    use(made)
-    peak = _peak()
+    with threads(n_threads):
+        use(make(*warm_up))
+        _forget_peak()
+        start = _peak()
+        made = make(*words)
+        _forget_peak()
+        use(made)
+        peak = _peak()
     return None if start is None or peak is None else peak - start
 
 

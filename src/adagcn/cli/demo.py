@@ -55,17 +55,18 @@ def demo(
         raise InputError(
             "AGC-I814", "--out-dir is not a folder", got=str(out_dir), fix="make it first"
         )
-    from adagcn.cli.training_run import run_training, use_threads
+    from adagcn.cli.training_run import run_training
     from adagcn.data import load_dataset, make_split
+    from adagcn.engines.threads import threads
     from adagcn.models.support.registry import model_class
 
-    use_threads(common.threads)
     graph = load_dataset(_DATA)
     split = make_split(graph, _SPLIT)
-    runs = {
-        name: run_training(model_class(key)(graph, random_state=common.seed), graph, split)
-        for key, name in _COMPARED.items()
-    }
+    with threads(common.threads):
+        runs = {
+            name: run_training(model_class(key)(graph, random_state=common.seed), graph, split)
+            for key, name in _COMPARED.items()
+        }
     results = [
         _Result(name, each.accuracy_by_depth[-1], each.seconds) for name, each in runs.items()
     ]

@@ -36,20 +36,21 @@ def evaluate(
 ) -> None:
     """Measure a model that was kept: accuracy, F1, log-loss, and what it mistakes for what."""
     from adagcn.cli.scores import score_predictions
-    from adagcn.cli.training_run import use_threads
+    from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
 
-    use_threads(common.threads)
-    graph = options.read_labeled()
-    fitted = load_model(model, graph=graph)
     name = split or options.default_split()
-    scored = graph.labeled_nodes if name == "none" else options.split(graph, name).score_nodes
-    _check_labels(graph, fitted.classes_)
+    with threads(common.threads):
+        graph = options.read_labeled()
+        fitted = load_model(model, graph=graph)
+        scored = graph.labeled_nodes if name == "none" else options.split(graph, name).score_nodes
+        _check_labels(graph, fitted.classes_)
+        ids, labels = graph.ids_and_labels(scored)
+        proba = fitted.predict_proba(ids)
     if name == "none":
-        note("every label is scored, also those that the model was trained on")
-    ids, labels = graph.ids_and_labels(scored)
+        note("every label is scored, including those the model was trained on")
     facts = {
-        **score_predictions(labels, fitted.predict_proba(ids), fitted.classes_),
+        **score_predictions(labels, proba, fitted.classes_),
         "nodes": len(ids),
         "split": name,
         "model": fitted.model_key,

@@ -67,18 +67,20 @@ def fit(
     """
     check_out(out, force=force)
 
-    from adagcn.cli.training_run import run_training, use_threads
+    from adagcn.cli.training_run import run_training
+    from adagcn.engines.threads import threads
     from adagcn.models.support.registry import build_model, default_preset, model_class
 
     family = model_class(model)
     preset = preset or default_preset(model)
     name = split or options.default_split()
     given = _settings(family, settings or [], name)
-    use_threads(common.threads)
-    graph = options.read_labeled()
-    chosen = None if name == "none" else options.split(graph, name)
-    estimator = build_model(model, graph, preset=preset, settings=given, random_state=common.seed)
-    run = run_training(estimator, graph, chosen)
+    with threads(common.threads):
+        graph = options.read_labeled()
+        chosen = None if name == "none" else options.split(graph, name)
+        seed = common.seed
+        estimator = build_model(model, graph, preset=preset, settings=given, random_state=seed)
+        run = run_training(estimator, graph, chosen)
     if out is not None:
         run.model.save(out)
     facts = {

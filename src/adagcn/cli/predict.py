@@ -56,16 +56,17 @@ def predict(
     gets an apostrophe in front, which a note reports; Parquet is never changed.
     """
     from adagcn.cli.prediction_table import check_table_suffix, prediction_table
-    from adagcn.cli.training_run import use_threads
+    from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
 
     check_table_suffix(out)
     check_out(out, force=force)
-    use_threads(common.threads)
-    graph = options.read()
-    fitted = load_model(model, graph=graph)
-    ids = graph.node_ids if nodes is None else _read_ids(nodes, options.id_column, graph)
-    table = prediction_table(ids, fitted.predict_proba(ids), fitted.classes_)
+    with threads(common.threads):
+        graph = options.read()
+        fitted = load_model(model, graph=graph)
+        ids = graph.node_ids if nodes is None else _read_ids(nodes, options.id_column, graph)
+        proba = fitted.predict_proba(ids)
+    table = prediction_table(ids, proba, fitted.classes_)
     as_csv = not common.as_json if out is None else out.suffix.lower() == ".csv"
     if as_csv and not verbatim:
         table = _defused(table)

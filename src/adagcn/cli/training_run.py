@@ -105,13 +105,6 @@ def _fit_on_every_label(model: NodeClassifier, graph: Graph, callbacks: list[_La
     return time.perf_counter() - start
 
 
-def use_threads(n_threads: int) -> None:
-    """Let the networks compute with this many threads."""
-    import torch
-
-    torch.set_num_threads(n_threads)
-
-
 def _planned_layers(model: NodeClassifier) -> int | None:
     """Return how many layers there will be, None if the fit finds out by itself."""
     if not _is_boosted(model):
