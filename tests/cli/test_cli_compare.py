@@ -105,15 +105,15 @@ def test_no_training_shows_what_is_there(run_cli, tables, ledger):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--models", "adagcn,mpl"], "--models names what is not there; got 'mpl'. Did you mean"),
-        (["--models", "mlp,mlp"], "--models has a name twice"),
-        (["--presets", "tunned"], "--presets names what is not there"),
+        (["--models", "adagcn,mpl"], "--models has an unknown name; got 'mpl'. Did you mean"),
+        (["--models", "mlp,mlp"], "--models repeats a name"),
+        (["--presets", "tunned"], "--presets has an unknown name"),
         (["--set", "n_layers=3"], "does not have; got 'n_layers'. Did you mean 'adagcn.n_layers'"),
         (["--set", "dropout=7"], "rows[0].settings: dropout: should be less than 1; got 7"),
         (["--set", "dropout=[1]"], "settings.dropout: should be a number"),
-        (["--splits", "21"], "n_splits goes beyond the 20 splits"),
+        (["--splits", "21"], "n_splits exceeds the 20 splits"),
         (["--figure", "x.pdf"], "--figure must end in .png or .svg"),
-        (["--figure", "/nowhere/x.png"], "--figure lies in a folder that does not exist"),
+        (["--figure", "/nowhere/x.png"], "the folder of --figure does not exist"),
         (["--ledger", "/nowhere/x"], "the ledger /nowhere/x cannot be used"),
     ],
 )

@@ -13,7 +13,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from adagcn.cli.output import check_out, note, print_json, screen
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 
 if TYPE_CHECKING:
     from adagcn.experiments.campaign import Graphs
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LedgerPath = Annotated[
     Path,
-    typer.Option("--ledger", metavar="FILE", help="Where finished runs are kept and found again."),
+    typer.Option("--ledger", metavar="FILE", help="Where finished runs are stored."),
 ]
 DEFAULT_LEDGER = Path("adagcn-ledger.sqlite")
 
@@ -35,20 +35,20 @@ class CampaignOptions:
 
     workers: Annotated[
         int,
-        typer.Option("--workers", metavar="N", min=1, max=256, help="Runs to train side by side."),
+        typer.Option("--workers", metavar="N", min=1, max=256, help="Runs to train in parallel."),
     ] = 1
     ledger: LedgerPath = DEFAULT_LEDGER
     no_training: Annotated[
-        bool, typer.Option("--no-training", help="Show what the ledger has and train nothing.")
+        bool, typer.Option("--no-training", help="Show what the ledger has; train nothing.")
     ] = False
     timing: Annotated[
-        bool, typer.Option("--timing", help="Show the times of the fits too, in a table apart.")
+        bool, typer.Option("--timing", help="Also show fit times, in a separate table.")
     ] = False
 
     def outcomes(
         self, spec: Spec, graphs: Graphs, *, seed: int, threads: int, seeded_by: Path | None = None
     ) -> list[CellOutcome]:
-        """Return what every cell of an experiment came to, training what is missing.
+        """Return the outcome of every cell of an experiment, training what is missing.
 
         Parameters
         ----------
@@ -57,9 +57,9 @@ class CampaignOptions:
         graphs : mapping
             A graph for each data set.
         seed, threads : int
-            Of the runs.
+            Seed and threads of the runs.
         seeded_by : Path, optional
-            An exported ledger whose runs are taken over first.
+            An exported ledger whose runs are imported first.
         """
         from adagcn.experiments.campaign import plan, train_missing
         from adagcn.experiments.exchange import import_ledger
@@ -69,7 +69,8 @@ class CampaignOptions:
         cells = plan(spec, graphs, seed=seed, threads=threads)
         with Ledger(self.ledger) as ledger:
             if seeded_by is not None:
-                note(f"{import_ledger(ledger, seeded_by)} runs of {seeded_by} are new")
+                n_new = import_ledger(ledger, seeded_by)
+                note(f"{counted(n_new, 'new run')} imported from {seeded_by}")
             if self.no_training:
                 results = ledger.results(run for cell in cells for run in cell.runs)
             else:
@@ -99,13 +100,13 @@ def show_outcomes(
     spec : Spec
         What they are results of.
     facts : dict
-        What the JSON object says besides ``rows``.
+        What the JSON object holds besides ``rows``.
     as_json : bool
         Whether to print JSON instead of tables.
     timing : bool
         Whether to show times.
     write : callable
-        What makes text of a table.
+        Turns a table into text.
     """
     from adagcn.experiments.outcome_tables import accuracy_table, json_rows, json_times, time_table
 
@@ -127,26 +128,26 @@ def for_terminal(table: Table) -> str:
 
 
 def chosen_names(option: str, text: str | None, known: Collection[str]) -> list[str]:
-    """Return the names in a comma-separated option; ``all`` and None mean every known one.
+    """Return the names in a comma-separated option; ``all`` and None mean every known name.
 
     Parameters
     ----------
     option : str
-        What the user calls it.
+        Name of the option.
     text : str or None
         What the user wrote.
     known : collection of str
-        The names that there are.
+        The valid names.
 
     Returns
     -------
     list of str
-        Names in the order written.
+        Names in the order given.
 
     Raises
     ------
     InputError
-        A name is unknown or there twice.
+        A name is unknown or repeated.
 
     Examples
     --------
@@ -160,25 +161,25 @@ def chosen_names(option: str, text: str | None, known: Collection[str]) -> list[
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            fix = f"{hint}There are {', '.join(known)}"
-            raise InputError("AGC-I948", f"{option} names what is not there", got=name, fix=fix)
+            fix = f"{hint}Choose from {', '.join(known)}"
+            raise InputError("AGC-I948", f"{option} has an unknown name", got=name, fix=fix)
     if len(set(names)) < len(names):
-        raise InputError("AGC-I949", f"{option} has a name twice", got=text, fix="keep one")
+        raise InputError("AGC-I949", f"{option} repeats a name", got=text, fix="keep one")
     return names
 
 
 def check_figure(path: Path | None, *, force: bool) -> None:
-    """Refuse, before anything is trained, a figure that could not be written."""
+    """Refuse a figure that could not be written, before anything is trained."""
     check_out(path, force=force, name="--figure")
     if path is not None and path.suffix not in (".png", ".svg"):
         raise InputError(
-            "AGC-I902", "--figure must end in .png or .svg", got=str(path), fix="rename it"
+            "AGC-I902", "--figure must end in .png or .svg", got=str(path), fix="change the ending"
         )
 
 
 @contextmanager
 def _bar(ledger: Path) -> Iterator[OnProgress]:
-    """Show how many runs are done and the time left; when interrupted, say what is kept."""
+    """Show how many runs are done and the time left; when interrupted, say what was saved."""
     from adagcn.experiments.table_words import duration
 
     console = screen(stderr=True)
@@ -204,12 +205,14 @@ def _bar(ledger: Path) -> Iterator[OnProgress]:
         except BaseException:  # an interrupt or a signal, not a failure
             progress.stop()  # the bar goes before the line comes
             done = int(progress.tasks[task].completed)
-            note(f"interrupted; {done} new runs are kept in {ledger}: the same command goes on")
+            saved = f"{counted(done, 'new run')} saved in {ledger}"
+            note(f"interrupted; {saved}: repeat the command to continue")
             raise
 
 
 def _tell_notices(notices: list[list[str]]) -> None:
-    """Say how many runs had something to say, and what the first one was."""
-    spoken = [texts[0] for texts in notices if texts]
-    if spoken:
-        note(f"{len(spoken)} of {len(notices)} runs have notices (see the ledger): {spoken[0]}")
+    """Tell how many runs issued warnings, and the first of these."""
+    first = [texts[0] for texts in notices if texts]
+    if first:
+        runs = f"{len(first):,} of {counted(len(notices), 'run')}"
+        note(f"{runs} gave warnings (see the ledger), such as: {first[0]}")
