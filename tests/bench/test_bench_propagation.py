@@ -34,7 +34,8 @@ def test_every_way_computes_the_same_product(parts):
     assert next(iter(ways)) == OURS
     for name, multiply in ways.items():
         order = orders.get(name.removeprefix("scipy, "), slice(None))
-        assert np.abs(np.asarray(multiply()[:]) - expected[order]).max() < 1e-5, name
+        product = multiply().rows(slice(None)) if name == OURS else multiply()
+        assert np.abs(np.asarray(product) - expected[order]).max() < 1e-5, name
 
 
 def test_orders_hold_every_node_once_and_keep_the_product(parts):
