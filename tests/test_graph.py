@@ -231,7 +231,7 @@ def test_parallel_edges_of_networkx_are_duplicates():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"features": "v"}, r"1 nodes of the networkx graph lack the attribute 'v'; got \[1\]"),
+        ({"features": "v"}, r"1 node of the networkx graph without attribute 'v'; got \[1\]"),
         ({"features": "w"}, r"the attribute 'w' must have the same length.*got \[1, 2\]"),
         ({"label": "v2"}, "no node of the networkx graph has the attribute 'v2'"),
     ],
@@ -282,7 +282,7 @@ def test_what_nobody_asked_for_is_told_once():
     message = str(told[0].message)
     assert message.startswith("while reading the graph 'mine': 1 edge of weight zero dropped; ")
     assert "1 duplicate edge merged, the largest weight kept" in message
-    assert "1 edge with another weight in each direction" in message
+    assert "1 edge with a different weight each way" in message
     assert [phrase in message for phrase in graph.changes] == [True, True, True, False]
 
 
@@ -328,7 +328,7 @@ TABLE = pd.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})
         ),
         (
             {"edges": [("a", "b")], "features": TABLE, "node_ids": ["a", "b", "c"]},
-            r"1 nodes have no row in the feature table; got \['c'\]",
+            r"the feature table has no row for 1 node; got \['c'\]",
         ),
         ({"edges": [], "features": TABLE, "node_ids": ["a"]}, r"does not have; got \['b'\]"),
         ({"edges": [("a", "b")], "features": pd.concat([TABLE, TABLE])}, "more than once"),
@@ -336,13 +336,13 @@ TABLE = pd.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})
         ({"edges": [("a", "b")], "labels": {"z": 1}}, r"labels holds 1 id .*\['z'\]"),
         (
             {"edges": [("a", "b")], "labels": pd.DataFrame({"i": ["a", "a"], "l": [1, 2]})},
-            r"column 'i' of labels has nodes that come more than once; got \['a'\]",
+            r"column 'i' of labels lists some nodes more than once; got \['a'\]",
         ),
         ({"edges": [("a", "b")], "features": TABLE.assign(t="x")}, "column 't' of features is not"),
-        ({"edges": [("a", "b")], "features": TABLE.assign(t=[1, None])}, "1 values that are NaN"),
+        ({"edges": [("a", "b")], "features": TABLE.assign(t=[1, None])}, r"1 value \(NaN"),
         ({"edges": [("a", "b")], "features": TABLE[["id"]]}, "at least one column"),
         ({"edges": []}, "the graph has no nodes"),
-        ({"edges": [(0, 1)], "weight": [1, 2]}, "one value for each of the 1 edges; got 2"),
+        ({"edges": [(0, 1)], "weight": [1, 2]}, "one value for each of the 1 edge; got 2"),
         ({"edges": [(0, 1)], "weight": "w"}, "weight names a column, but edges is not a table"),
         ({"edges": TABLE, "weight": "w"}, "edges has no column 'w'"),
         ({"edges": [(0, 1)], "weight": [None]}, "in row 0; got nan"),
@@ -514,7 +514,7 @@ def test_a_file_is_read_as_it_is(tmp_path):
         ({"adj_matrix.data": None}, "needs a one-dimensional array 'adj_matrix.data'"),
         ({"adj_matrix.indices": np.array([0, 9])}, "the arrays of adj_matrix contradict"),
         ({"adj_matrix.data": np.array([1.0, -1.0])}, r"graph\.npz' cannot be used: edge weights"),
-        ({"attr_matrix.data": np.array([1.0, np.nan])}, "cannot be used: features holds 1 values"),
+        ({"attr_matrix.data": np.array([1.0, np.nan])}, "cannot be used: features holds 1 value"),
         ({"labels": np.array([0])}, "one row for each of the 2 nodes; got 1"),
         ({"labels": np.array([0.5, 1])}, "row 0 is not a whole number"),
         ({"labels": np.array([0, -3])}, "must not be negative"),

@@ -1,8 +1,8 @@
-"""One family of errors: each names what is wrong, shows the value and says what to do.
+"""One family of errors: each names the problem, shows the offending value and says what to do.
 
 Every error is an :class:`AdaGCNError` and also a standard Python error, so that ``except
-ValueError`` keeps working. ``code`` is stable across releases; ``exit_code`` is what the command
-line ends with.
+ValueError`` keeps working. ``code`` is stable across releases; ``exit_code`` is the exit
+status of the command line.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ class AdaGCNError(Exception):
     Parameters
     ----------
     code : str
-        Stable identifier such as ``"AGC-I101"``; the letter is the family's.
+        Stable identifier such as ``"AGC-I101"``; the letter names the family.
     problem : str
-        What is wrong, naming the argument, file or row, without a full stop.
+        What is wrong, naming the argument, file or row, without a final period.
     got : object, optional
-        The offending value; shown shortened after ``got``.
+        The offending value, shown (shortened) after ``got``.
     fix : str, optional
-        What the user can do, one sentence without a full stop.
+        What the user can do, one sentence without a final period.
     """
 
     exit_code: ClassVar[int] = 1
@@ -43,7 +43,7 @@ class AdaGCNError(Exception):
         return " ".join(f"{self.problem}{value}{remedy} [{self.code}]".split())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Survive the trip back from a worker process with every field."""
+        """Keep every field when the error comes back from a worker process."""
         return _rebuild, (type(self), self.code, self.problem, self.got, self.fix)
 
 
@@ -62,6 +62,15 @@ def shown(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words, in the singular or plural.
+
+    >>> counted(1, "epoch"), counted(12000, "node")
+    ('1 epoch', '12,000 nodes')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 class InputError(AdaGCNError, ValueError):
     """An argument, a table or a setting that cannot be used."""
 
@@ -69,39 +78,33 @@ class InputError(AdaGCNError, ValueError):
 
 
 class FormatError(AdaGCNError, ValueError):
-    """A file that is not in the form it should have."""
+    """A file that is not in the expected format."""
 
     exit_code = 3
 
 
 class IntegrityError(AdaGCNError, ValueError):
-    """A file whose bytes are not the ones that were written or promised."""
+    """A file or result that does not match its recorded digest."""
 
     exit_code = 4
 
 
 class UnsafeFileError(AdaGCNError, ValueError):
-    """A file that would run code, escape its folder or fill the memory."""
+    """A file that would run code, escape its folder or exhaust memory."""
 
     exit_code = 4
 
 
 class ResourceError(AdaGCNError, OSError):
-    """Memory, disk, network or an optional package that is not there."""
+    """Too little memory or disk, no network, or a missing optional package."""
 
     exit_code = 5
 
 
 class NumericalError(AdaGCNError, ArithmeticError):
-    """A computation that left the finite numbers or cannot go on."""
+    """A computation that gave non-finite numbers or cannot continue."""
 
     exit_code = 7
-
-
-class NotFittedYetError(AdaGCNError, ValueError, AttributeError):
-    """A method that needs ``fit`` was called before it."""
-
-    exit_code = 3
 
 
 class AdaGCNWarning(UserWarning):
@@ -109,20 +112,20 @@ class AdaGCNWarning(UserWarning):
 
 
 class GraphNotice(AdaGCNWarning):
-    """Something about the graph was changed while it was read; said once per graph."""
+    """The graph was changed while it was read; issued once per graph."""
 
 
 class PresetNotice(AdaGCNWarning):
-    """A preset stood in for one that does not exist for this graph."""
+    """The preset has no values for this graph, so others were used."""
 
 
 class WeightCollapseWarning(AdaGCNWarning):
-    """The boosting weights rest on very few nodes."""
+    """The boosting weights are concentrated on very few nodes."""
 
 
 class LayerWarning(AdaGCNWarning):
-    """A boosted layer was perfect, too weak, or mute."""
+    """A boosted layer was perfect or too weak, or node weights cannot change."""
 
 
 class OtherGraphWarning(AdaGCNWarning):
-    """A model was loaded with another graph than it was fitted on."""
+    """A model was loaded with a graph other than the one it was fitted on."""

@@ -82,7 +82,7 @@ def test_other_circumstances_make_another_fit(tmp_path, monkeypatch):
 def test_a_file_of_something_else_is_refused(tmp_path, line):
     path = tmp_path / "fits.jsonl"
     path.write_text('{"fit": {}, "result": {}}\n' + line + "\n", encoding="latin-1")
-    with pytest.raises(FormatError, match="is not a fit on record"):
+    with pytest.raises(FormatError, match="is not a recorded fit"):
         KeptFits(path)
 
 

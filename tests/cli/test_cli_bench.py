@@ -65,7 +65,7 @@ def test_an_interrupt_keeps_what_was_measured(run_cli, graph_file, monkeypatch, 
     words = "bench", "speed", "--datasets", graph_file, "--peers", "none"
     outcome = run_cli(*words, "--parts", "epoch,wide,depth", *(["--json"] if as_json else []))
     assert outcome.code == 130
-    assert "shown is what was finished before" in outcome.stderr
+    assert "only finished sections are shown" in outcome.stderr
     if as_json:
         assert outcome.facts["interrupted"]
         assert [section["key"] for section in outcome.facts["sections"]] == ["epoch"]
@@ -137,7 +137,7 @@ def test_large_goes_on_with_the_fits_on_record(run_cli, monkeypatch, tmp_path):
     monkeypatch.setattr(large, "fit_whole", fit_whole)
     outcome = run_cli(*words, "--no-memory", "--hops", "--repetitions", "1")
     assert outcome.code == 0, outcome.stderr
-    assert "1 of the 2 fits were on record" in outcome.stdout
+    assert "1 of 2 fits read from the --keep file" in outcome.stdout
     assert "AdaGCN's hop" in outcome.stdout
 
 

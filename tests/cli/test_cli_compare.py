@@ -111,9 +111,9 @@ def test_no_training_shows_what_is_there(run_cli, tables, ledger):
         (["--set", "n_layers=3"], "does not have; got 'n_layers'. Did you mean 'adagcn.n_layers'"),
         (["--set", "dropout=7"], "rows[0].settings: dropout: should be less than 1; got 7"),
         (["--set", "dropout=[1]"], "settings.dropout: should be a number"),
-        (["--splits", "21"], "n_splits goes beyond the 20 splits"),
+        (["--splits", "21"], "n_splits exceeds the 20 splits"),
         (["--figure", "x.pdf"], "--figure must end in .png or .svg"),
-        (["--figure", "/nowhere/x.png"], "--figure lies in a folder that does not exist"),
+        (["--figure", "/nowhere/x.png"], "the folder of --figure does not exist"),
         (["--ledger", "/nowhere/x"], "the ledger /nowhere/x cannot be used"),
     ],
 )

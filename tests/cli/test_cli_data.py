@@ -99,11 +99,17 @@ def test_fitting_the_converted_file_is_fitting_the_tables(run_cli, tables, tmp_p
     ("words", "message"),
     [
         (["nowhere", "out.npz"], "nowhere"),
-        ([".", "out.npz"], "without files of Planetoid"),
+        ([".", "out.npz"], "no files of Planetoid"),
         ([".", "out.csv"], "must end in .npz"),
         ([".", "out.npz", "--format", "planetoid"], "exactly one Planetoid data set"),
-        ([".", "out.npz", "--format", "reddit", "--id", "x"], "--id describes tables"),
-        ([".", "out.npz", "--format", "reddit", "--name", "x"], "--name does not go with"),
+        (
+            [".", "out.npz", "--format", "reddit", "--id", "x"],
+            "--id cannot be used with reddit files",
+        ),
+        (
+            [".", "out.npz", "--format", "reddit", "--name", "x"],
+            "--name cannot be used with reddit files",
+        ),
     ],
 )
 def test_what_cannot_be_converted(run_cli, tmp_path, monkeypatch, words, message):

@@ -57,7 +57,7 @@ def test_what_is_no_ledger_is_refused(run_cli, tmp_path):
     (tmp_path / "x").write_text("some text that is long enough to be read as a page" * 9)
     outcome = run_cli("ledger", "show", "--ledger", tmp_path / "x")
     assert outcome.code == 3
-    assert "is not a ledger, or damaged" in outcome.stderr
+    assert "is not a ledger, or is damaged" in outcome.stderr
     outcome = run_cli("ledger", "import", tmp_path / "x", "--ledger", tmp_path / "y")
     assert outcome.code == 3
     assert "cannot be unpacked" in outcome.stderr

@@ -71,7 +71,7 @@ def test_an_export_prints_the_table_without_training(run_cli, command, tmp_path,
     monkeypatch.setattr(campaign, "execute", lambda run, graph: pytest.fail("trained"))
     again = run_cli(*command[:2], "--ledger", tmp_path / "new.sqlite", "--import", export)
     assert again.stdout == published.stdout
-    assert "8 runs of" in again.stderr
+    assert "8 new runs imported from" in again.stderr
 
 
 def test_an_interrupted_experiment_says_what_is_kept(run_cli, command, monkeypatch):
@@ -86,7 +86,7 @@ def test_an_interrupted_experiment_says_what_is_kept(run_cli, command, monkeypat
     monkeypatch.setattr(campaign, "execute", interrupted)
     outcome = run_cli(*command)
     assert (outcome.code, outcome.stdout) == (130, "")
-    assert "3 new runs are kept in" in outcome.stderr
+    assert "3 new runs saved in" in outcome.stderr
     assert outcome.stderr.count("\n") == 1
     rows = run_cli(*command, "--no-training", "--json").facts["rows"]
     assert sum(row["n"] for row in rows) == 3
@@ -153,7 +153,7 @@ def test_a_faulty_spec_ends_before_any_run(run_cli, tmp_path, spec, monkeypatch)
     monkeypatch.setattr(campaign, "execute", lambda run, graph: pytest.fail("trained"))
     faulty = tmp_path / "faulty.toml"
     for old, new, message in [
-        ("n_inits = 2", "n_init = 2", "there is no key n_init; got 2. Did you mean 'n_inits'"),
+        ("n_inits = 2", "n_init = 2", "unknown key n_init; got 2. Did you mean 'n_inits'"),
         ("train_per_class = 5", "train_per_class = 500", "column 'Cora, 5': the split val:0 needs"),
     ]:
         faulty.write_text(SPEC.replace(old, new), "utf-8")

@@ -65,13 +65,13 @@ def test_what_a_dead_worker_took_along_is_done_again(tmp_path):
 
 def test_a_deadly_item_is_named_and_costs_no_other():
     found = {}
-    with pytest.raises(ResourceError, match=r"died again and again on 1 of 6 items.*item: 3"):
+    with pytest.raises(ResourceError, match=r"died repeatedly on 1 of 6 items.*item: 3"):
         map_items(jobs.dies_always, range(6), {3}, workers=2, on_result=found.__setitem__)
     assert found == {item: item for item in (0, 1, 2, 4, 5)}
 
 
 def test_pools_that_finish_nothing_are_given_up():
-    with pytest.raises(ResourceError, match="died again and again"):
+    with pytest.raises(ResourceError, match="died repeatedly"):
         collected(jobs.dies_always, range(100), set(range(100)), 2)
 
 

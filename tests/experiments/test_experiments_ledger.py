@@ -83,7 +83,7 @@ def test_two_commands_on_one_ledger_lose_nothing(tmp_path):
 def test_another_file_is_refused(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
-    with pytest.raises(FormatError, match="is not a ledger, or damaged"):
+    with pytest.raises(FormatError, match="is not a ledger, or is damaged"):
         Ledger(path)
     assert path.read_bytes() == content
 
@@ -100,7 +100,7 @@ def test_another_database_is_refused_and_left_alone(tmp_path):
 
 
 def test_a_newer_ledger_is_refused(ledger):
-    ledger._connection.execute("PRAGMA user_version = 2")
+    ledger._connection.execute("PRAGMA user_version = 3")
     with pytest.raises(FormatError, match="a ledger of a newer release"):
         Ledger(ledger.path)
 
@@ -184,14 +184,18 @@ def changed(line, **changes):
     ("change", "error", "match"),
     [
         (lambda rows: [], FormatError, "is empty"),
-        (lambda rows: rows[1:], FormatError, "is of another kind"),
-        (lambda rows: [b"{", *rows[1:]], FormatError, "does not begin as"),
-        (lambda rows: [b"[" * 100_000, *rows[1:]], FormatError, "does not begin as"),
+        (lambda rows: rows[1:], FormatError, "is not an export"),
+        (lambda rows: [b"{", *rows[1:]], FormatError, "does not begin like"),
+        (lambda rows: [b"[" * 100_000, *rows[1:]], FormatError, "does not begin like"),
         (lambda rows: [rows[0], b"[" * 100_000], FormatError, "no run in line 2"),
         (lambda rows: [rows[0], rows[1][:-9]], FormatError, "no run in line 2"),
         (lambda rows: [*rows[:2], changed(rows[2], extra=1)], FormatError, "line 3: extra"),
         (lambda rows: [*rows[:2], changed(rows[2], accuracy="1")], FormatError, "result.accuracy"),
-        (lambda rows: [*rows[:2], changed(rows[2], seed=7)], IntegrityError, "not that of its"),
+        (
+            lambda rows: [*rows[:2], changed(rows[2], seed=7)],
+            IntegrityError,
+            "does not match its content",
+        ),
         (lambda rows: [rows[0], b" " * (1 << 21)], UnsafeFileError, "more than a ledger holds"),
     ],
 )

@@ -125,7 +125,7 @@ def test_the_same_runs_give_the_same_summary_and_the_seed_matters():
     [np.array([0.7, 0.8]), np.full((2, 2), NAN), np.empty((0, 5)), np.array([[0.7, np.inf]])],
 )
 def test_what_is_no_table_of_runs_is_refused(accuracy):
-    with pytest.raises(InputError, match=r"accuracy is not a table of runs.*AGC-I950"):
+    with pytest.raises(InputError, match=r"accuracy must be a table of runs.*AGC-I950"):
         summarize(accuracy)
 
 
@@ -213,7 +213,7 @@ def test_one_split_answers_only_what_one_split_can():
 def test_runs_that_cannot_be_paired_are_refused():
     with pytest.raises(InputError, match=r"a and b differ in shape.*\(2, 3\), \(3, 2\)"):
         compare_paired(np.ones((2, 3)), np.ones((3, 2)))
-    with pytest.raises(InputError, match=r"a − b is not a table of runs.*0 finite numbers"):
+    with pytest.raises(InputError, match=r"a − b must be a table of runs.*0 finite numbers"):
         compare_paired(np.array([[NAN, 0.5]]), np.array([[0.5, NAN]]))
 
 
@@ -233,7 +233,7 @@ def test_holm_counts_only_the_tests_that_were_made():
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.5, NAN])
 def test_holm_refuses_what_is_no_probability(wrong):
-    with pytest.raises(InputError, match=r"p_values.*no probability.*AGC-I953"):
+    with pytest.raises(InputError, match=r"p_values.*not a probability.*AGC-I953"):
         holm([0.5, wrong])
 
 
@@ -261,9 +261,9 @@ def test_runs_that_stop_earlier_count_only_as_far_as_they_go():
 
 
 def test_depths_that_do_not_fit_are_refused():
-    with pytest.raises(InputError, match=r"depths does not name the 2 columns.*AGC-I955"):
+    with pytest.raises(InputError, match=r"depths must name the 2 columns.*AGC-I955"):
         spread_by_depth(np.ones((3, 2)), depths=[2, 1])
-    with pytest.raises(InputError, match=r"column without any run; got 1"):
+    with pytest.raises(InputError, match=r"column without runs; got 1"):
         spread_by_depth(np.array([[0.5, NAN]]))
-    with pytest.raises(InputError, match=r"accuracy_by_depth is not a table of runs"):
+    with pytest.raises(InputError, match=r"accuracy_by_depth must be a table of runs"):
         spread_by_depth(np.ones(3))

@@ -93,7 +93,7 @@ def test_what_weakens_a_number_is_said():
     one, few = replace(OURS, interval=None, n_splits=1), replace(OURS, n_splits=2)
     text = render(table(Row("m", "m", "tuned", (one, few)), columns=("a", "b")), "text")
     assert "76.95 [–]" in text
-    assert "one split gives no interval" in text
+    assert "a single split has no interval" in text
     assert "fewer than 10 splits are too narrow" in text
 
 
@@ -270,7 +270,7 @@ def test_a_comparison_in_words_has_every_number():
 def test_a_comparison_that_cannot_be_tested_has_dashes():
     note = comparison_note("a", "b", compare_paired(np.array([[0.5]]), np.array([[0.5]])))
     assert note == (
-        "a − b: ±0.00 [–] points (1 splits, 1 pairs of runs); t-test on split means p = –, "
+        "a − b: ±0.00 [–] points (1 split, 1 pair of runs); t-test on split means p = –, "
         "Wilcoxon on split means p = –, t-test on runs p = –; d_z = –."
     )
 
@@ -279,16 +279,18 @@ def test_a_comparison_that_cannot_be_tested_has_dashes():
 
 
 def test_a_row_of_another_length_is_refused():
-    with pytest.raises(InputError, match=r"row 'm' has not one cell for each of 3 columns; got 1"):
+    with pytest.raises(
+        InputError, match=r"row 'm' must have one cell for each of 3 columns; got 1"
+    ):
         table(Row("m", "m", "p", (OURS,)))
 
 
 @pytest.mark.parametrize("cell", [replace(OURS, mean=76.9), replace(OURS, published=(76.68, 0.2))])
 def test_percentages_where_shares_belong_are_refused(cell):
-    with pytest.raises(InputError, match=r"no share of one; got 76\.\d+\. Divide percentages"):
+    with pytest.raises(InputError, match=r"not a share of one; got 76\.\d+\. Divide percentages"):
         table(Row("m", "m", "p", (cell,)), columns=("a",))
 
 
 def test_an_unknown_style_is_refused():
-    with pytest.raises(InputError, match=r"style is none of csv, md, latex, text; got 'html'"):
+    with pytest.raises(InputError, match=r"style must be one of csv, md, latex, text; got 'html'"):
         render(table(), "html")

@@ -51,9 +51,9 @@ def test_direction(directed, expected):
 
 
 def test_a_directed_graph_can_be_refused():
-    with pytest.raises(InputError, match="directed='error': 1 edge one way only"):
+    with pytest.raises(InputError, match="directed='error': 1 one-way edge"):
         from_edges(ARC, directed="error")
-    with pytest.raises(InputError, match="0 edges one way only, 1 pair of unequal weight"):
+    with pytest.raises(InputError, match="0 one-way edges, 1 pair of unequal weight"):
         from_edges([(0, 1), (1, 0)], weights=[1, 2], directed="error")
     both = [(0, 1), (1, 0)]
     assert from_edges(both, directed="error")[0] == from_edges(ARC)[0]
@@ -70,9 +70,7 @@ def test_the_larger_of_two_weights_is_kept_and_told():
     for weights in ([1, 3], [3, 1]):
         matrix, changes = from_edges([(0, 1), (1, 0)], weights=weights)
         assert matrix == [[0, 3, 0], [3, 0, 0], [0, 0, 0]]
-        assert changes.surprises == [
-            "1 edge with another weight in each direction, the larger kept"
-        ]
+        assert changes.surprises == ["1 edge with a different weight each way, the larger kept"]
 
 
 @pytest.mark.parametrize(("duplicates", "weight"), [("max", 3), ("sum", 6)])
@@ -85,7 +83,7 @@ def test_duplicates(duplicates, weight):
 
 
 def test_duplicates_can_be_refused_but_both_directions_are_none():
-    with pytest.raises(InputError, match="1 edge repeated"):
+    with pytest.raises(InputError, match="1 repeated edge, but duplicates='error'"):
         from_edges([(0, 1), (0, 1)], duplicates="error")
     from_edges([(0, 1), (1, 0)], duplicates="error")
     assert from_edges([(0, 1), (1, 0)], duplicates="sum")[0] == from_edges(ARC)[0]
@@ -98,7 +96,7 @@ def test_self_loops():
     dropped, changes = from_edges(edges, self_loops="drop")
     assert dropped == from_edges(ARC)[0]
     assert (changes.phrases, changes.surprises) == (["1 self-loop dropped"], [])
-    with pytest.raises(InputError, match=r"1 self-loop found, and self_loops='error'; got \[0\]"):
+    with pytest.raises(InputError, match=r"1 self-loop, but self_loops='error'; got \[0\]"):
         from_edges(edges, self_loops="error")
 
 

@@ -149,7 +149,7 @@ def test_a_bare_pickle_under_an_array_name_never_runs(tmp_path):
 )  # fmt: skip
 def test_odd_member_names_are_refused(tmp_path, name):
     path = zip_of(tmp_path / "a.npz", {name: npy_bytes(np.arange(3))})
-    with pytest.raises(UnsafeFileError, match="name is odd or there twice"):
+    with pytest.raises(UnsafeFileError, match="name is invalid or repeated"):
         read_npz(path)
 
 
@@ -159,13 +159,13 @@ def test_names_that_are_there_twice_are_refused(tmp_path, names):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         for name in names:
             archive.writestr(name, npy_bytes(np.arange(3)))
-    with pytest.raises(UnsafeFileError, match="there twice"):
+    with pytest.raises(UnsafeFileError, match="invalid or repeated"):
         read_npz(tmp_path / "a.npz")
 
 
 def test_size_limit_counts_what_is_asked_for(tmp_path):
     write_npz(tmp_path / "a.npz", {"long": np.zeros(10_000), "short": np.zeros(1)})
-    with pytest.raises(UnsafeFileError, match="unfolds to 80,"):
+    with pytest.raises(UnsafeFileError, match="unpacks to 80,"):
         read_npz(tmp_path / "a.npz", max_bytes=79_999)
     assert len(read_npz(tmp_path / "a.npz", max_bytes=90_000)["long"]) == 10_000
     assert set(read_npz(tmp_path / "a.npz", keys=["short"], max_bytes=1_000)) == {"short"}
@@ -185,7 +185,7 @@ def header_only(shape: tuple[int, ...], descr: str = "|u1") -> bytes:
 )  # fmt: skip
 def test_headers_that_promise_other_sizes_are_refused(tmp_path, shape, descr):
     path = zip_of(tmp_path / "a.npz", {"a.npy": header_only(shape, descr) + b"xxxx"})
-    with pytest.raises(FormatError, match=r"says it has|not a readable"):
+    with pytest.raises(FormatError, match=r"should have|not a readable"):
         read_npz(path)
 
 
@@ -218,10 +218,10 @@ except UnsafeFileError as error:
 """
 
 
-def test_zip_bomb_is_refused_before_it_unfolds(tmp_path):
+def test_zip_bomb_is_refused_before_it_unpacks(tmp_path):
     command = [sys.executable, "-c", BOMB, str(tmp_path / "bomb.npz")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "unfolds to 4,294,967,294 bytes" in done.stdout
+    assert "unpacks to 4,294,967,294 bytes" in done.stdout
     assert done.stdout.rstrip().endswith("True True")
 
 
@@ -279,7 +279,7 @@ def test_only_plain_arrays_are_written(tmp_path, array):
 
 
 def test_only_plain_names_are_written(tmp_path):
-    with pytest.raises(InputError, match=r"name is odd; got '\.\./a'"):
+    with pytest.raises(InputError, match=r"has an invalid name; got '\.\./a'"):
         write_npz(tmp_path / "a.npz", {"../a": np.arange(3)})
 
 

@@ -1,4 +1,4 @@
-"""The time of a training step by depth, and its slope: AdaGCN's should be none."""
+"""The time of a training step by depth, and its slope: AdaGCN's should be zero."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adagcn.bench.timing import Contestant, Tick
 
 
 def depth_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
-    """Return forward, backward and step by depth; no stopping evaluation, as the paper has it.
+    """Return the time of a training step by depth; as in the paper, without stopping evaluation.
 
     AdaGCN's depth l is its layer on hop l, whose rows are ready.
     """
@@ -50,9 +50,9 @@ def depth_rows(depths: Sequence[int], tables: Mapping[str, Samples]) -> list[Row
     Parameters
     ----------
     depths : sequence of int
-        What the columns of the tables are.
+        Depths of the columns of the tables.
     tables : mapping of str to array of shape (n_repetitions, n_depths)
-        Seconds, AdaGCN's among them.
+        Seconds of each system, including AdaGCN.
     """
     own = slopes(depths, tables[ADAGCN])
     return [
@@ -73,7 +73,7 @@ def depth_rows(depths: Sequence[int], tables: Mapping[str, Samples]) -> list[Row
 def _by_depth(
     task: Task, depths: Sequence[int], key: str, name: str, given: Mapping[str, Any]
 ) -> dict[str, list[Contestant]]:
-    """Return one of our systems at every depth; nothing if there is no such system."""
+    """Return one of our systems at every depth; empty if there is no such system."""
     line = [
         baseline(task, key, name=f"{name} {depth}", stopping=False, n_layers=depth, **given)
         for depth in depths

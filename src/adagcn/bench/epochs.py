@@ -28,7 +28,7 @@ SYSTEMS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
 
 
 def epoch_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
-    """Return the time of an epoch: a training step and a look at the stopping nodes."""
+    """Return the time of an epoch: a training step and an evaluation on the stopping nodes."""
     present = [peer for peer in plan.peers if peer.is_installed]
     contestants = [*_ours(task), *_peers(task, present)]
     samples = plan.epochs(contestants, tick)
@@ -66,9 +66,9 @@ def epoch_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
 def _ours(task: Task) -> list[Contestant]:
     """Return AdaGCN's epochs and those of our other systems.
 
-    AdaGCN is ``tuned`` but for its width: an early layer, a later one that learns from
-    pseudo-labels as well, and one on all columns of the features. At the end stand AdaGCN and GCN
-    as the paper's code runs them: a pass over every node, Â made anew.
+    AdaGCN is ``tuned`` except for its width: an early layer, a later one that also learns from
+    pseudo-labels, and one on all columns of the features. At the end are AdaGCN and GCN as the
+    paper's code runs them: a pass over every node, Â computed anew.
     """
     tuned = adagcn_task(task, hidden_units=HIDDEN_UNITS)
     whole = adagcn_task(task, hidden_units=HIDDEN_UNITS, max_features="all")

@@ -1,4 +1,4 @@
-"""Whole fits: ``tuned`` beside GCN and APPNP by PPNP's rule, with accuracy on the scored nodes."""
+"""Whole fits: ``tuned``, and GCN and APPNP by PPNP's rule, with accuracy on the scored nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Fit = Callable[[int], tuple[float, float, bool]]
 
 
 def fit_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
-    """Return the time of whole fits, all layers of them, and what they reach."""
+    """Return the time of whole fits with all layers, and their accuracy."""
     fits = _fits(task, plan)
     found: dict[str, list[tuple[float, float, bool]]] = {name: [] for name in fits}
     for repetition in range(plan.fits):
@@ -63,7 +63,7 @@ def _fits(task: Task, plan: SpeedPlan) -> dict[str, Fit]:
 
 
 def _unfinished(finished: NDArray[np.float64], plan: SpeedPlan) -> dict[str, str]:
-    """Return a note where the clock ended a fit: then the times and ratios are too small."""
+    """Return a note if the clock ended a fit: then the times and ratios are too small."""
     if finished.all():
         return {}
     return {"note": f"cut off after {plan.most_fit_seconds:g} s: it takes longer than shown"}

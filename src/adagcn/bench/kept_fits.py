@@ -1,7 +1,7 @@
-"""Whole fits on record: a measurement of hours goes on where it was stopped.
+"""Recorded fits: a measurement of hours continues where it was stopped.
 
-A line of the file is one JSON object: the words that determine a fit (system, settings, graph,
-seed, threads, processor, versions), and its result. A fit with other words is another fit.
+Each line of the file is a JSON object: what determines a fit (system, settings, graph, seed,
+threads, processor, versions), and its result.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Words = Mapping[str, Any]
 
 
 class KeptFits:
-    """Results by the words that determine them; the file is rewritten whole after every fit.
+    """Results by what determines them; the file is rewritten after every fit.
 
     Parameters
     ----------
     path : Path or None
-        The file, which need not exist yet; None keeps nothing.
+        The file, which need not exist yet; None records nothing.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -37,11 +37,11 @@ class KeptFits:
             self._read(path)
 
     def find(self, words: Words) -> dict[str, Any] | None:
-        """Return what came of a fit, or None where it is still to be done."""
+        """Return the result of a fit, or None if it is not recorded."""
         return self._results.get(_key(words))
 
     def add(self, words: Words, result: Mapping[str, Any]) -> None:
-        """Put a fit on record, at once."""
+        """Record a fit, at once."""
         key = _key(words)
         self._results[key] = dict(result)
         self._lines.append(f'{{"fit": {key}, "result": {json.dumps(result)}}}\n')
@@ -49,7 +49,7 @@ class KeptFits:
             write_bytes(self._path, "".join(self._lines).encode())
 
     def _read(self, path: Path) -> None:
-        """Read the file, or see that it could be written before anything is measured."""
+        """Read the file, and check that it can be written before anything is measured."""
         try:
             path.touch()
             text = path.read_text(encoding="utf-8")
@@ -57,7 +57,7 @@ class KeptFits:
             raise ResourceError(
                 "AGC-R1201",
                 f"{str(path)!r} cannot be read and written: {error.strerror}",
-                fix="check the name given with --keep, and that its folder exists",
+                fix="check the path given with --keep, and that its folder exists",
             ) from error
         except UnicodeDecodeError as error:
             raise _not_a_record(path, 1) from error
@@ -73,8 +73,8 @@ class KeptFits:
 def _not_a_record(path: Path, number: int) -> FormatError:
     return FormatError(
         "AGC-F1202",
-        f"line {number} of {str(path)!r} is not a fit on record",
-        fix="give --keep another file, or take the line out",
+        f"line {number} of {str(path)!r} is not a recorded fit",
+        fix="give --keep another file, or remove the line",
     )
 
 
@@ -83,7 +83,7 @@ def _key(words: Words) -> str:
 
 
 def circumstances() -> dict[str, Any]:
-    """Return what besides the task determines a time: threads, processor and versions."""
+    """Return what determines a time besides the task: threads, processor and versions."""
     return {
         "threads": torch.get_num_threads(),
         "processor": machine()["processor"],

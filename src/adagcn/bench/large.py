@@ -1,7 +1,7 @@
-"""``adagcn bench large``: the paper's Table 4, on a generated graph with the counts of Reddit.
+"""``adagcn bench large``: the paper's Table 4, on a generated graph as large as Reddit.
 
 Epochs at the widths of the paper (GCN 16, APPNP and PPNP 64, AdaGCN 100 hidden units), whole fits
-with their F1, what depth does to it, the memory of AdaGCN's fit over that of the data, and ways to
+with their F1 (by depth, for AdaGCN), the memory of AdaGCN's fit relative to the data, and ways to
 propagate a hop.
 """
 
@@ -25,6 +25,7 @@ from adagcn.bench.task import Task
 from adagcn.bench.timing import Contestant, Tick, epoch_seconds, seconds_of
 from adagcn.data.generators import planted_partition
 from adagcn.data.nodesets import Split
+from adagcn.errors import counted
 from adagcn.models.support.registry import model_class
 
 N_FEATURES = 602
@@ -64,13 +65,13 @@ class LargePlan:
     repetitions : int
         Samples of each epoch, and of each way to propagate a hop.
     fits : int
-        Whole fits of each system, with seeds of their own.
+        Whole fits of each system, with different seeds.
     max_epochs : int
-        The most that a whole fit trains, a layer of AdaGCN as well.
+        Maximum epochs of a whole fit, or of each layer of AdaGCN.
     n_layers : int
         Layers of AdaGCN; F1 is given for every depth up to this.
     memory : bool
-        Whether the peak memory of AdaGCN's fit is measured, in a process of its own.
+        Whether the peak memory of AdaGCN's fit is measured, in a separate process.
     hops : bool
         Whether ways to propagate a hop are measured.
     """
@@ -98,19 +99,19 @@ def measure_large(
     seed: int = 0,
     tick: Tick,
 ) -> Iterator[Section]:
-    """Yield a section on hops, one on epochs and one on whole fits, as far as they are asked for.
+    """Yield the requested sections: hops, epochs and whole fits.
 
     Parameters
     ----------
     plan : LargePlan
         How much.
     timed, fitted : sequence of str
-        Keys of :data:`SYSTEMS`, whose epochs are timed, and of :data:`FITTED`, who are fitted
-        whole. Ratios are to AdaGCN where it is among them.
+        Keys of :data:`SYSTEMS` to time an epoch of, and of :data:`FITTED` to fit. Ratios are to
+        AdaGCN, if it is among them.
     kept : KeptFits, optional
-        Whole fits that are done already, and where to put those that are not.
+        Recorded fits, to which new ones are added.
     seed : int
-        Of the graph and the fits.
+        Seed of the graph and the fits.
     tick : callable
         Called after every sample.
     """
@@ -124,7 +125,7 @@ def measure_large(
 
 
 def make_large_task(n_nodes: int, n_edges: int, seed: int) -> Task:
-    """Generate the graph, and label Reddit's share of its nodes."""
+    """Generate the graph, and label the same share of nodes as in Reddit."""
     graph = planted_partition(
         n_nodes,
         N_CLASSES,
@@ -225,8 +226,8 @@ def _fit_section(
         for key, fits in found.items()
     ]
     peak = _peak(plan, task.seed) if plan.memory else None
-    epochs = "one epoch" if plan.max_epochs == 1 else f"{plan.max_epochs} epochs"
-    runs = f"; {plan.fits} runs, F1 with their standard deviation" if plan.fits > 1 else ""
+    epochs = counted(plan.max_epochs, "epoch")
+    runs = f"; {plan.fits:,} runs, F1 with their standard deviation" if plan.fits > 1 else ""
     facts = {
         **_facts(task),
         "fits": plan.fits,
@@ -255,8 +256,8 @@ def fit_whole(task: Task, key: str, plan: LargePlan, seed: int) -> _Fit:
     nodes, labels = task.graph.ids_and_labels(task.split.score_nodes)
     staged = model.staged_predict(nodes) if _is_adagcn(key) else [model.predict(nodes)]
     scores = [
-        (f1_score(labels, said, average="micro"), f1_score(labels, said, average="macro"))
-        for said in staged
+        (f1_score(labels, found, average="micro"), f1_score(labels, found, average="macro"))
+        for found in staged
     ]
     micro, macro = (float(score) for score in scores[-1])
     by_depth = tuple(float(micro) for micro, _ in scores) if _is_adagcn(key) else ()
@@ -307,7 +308,7 @@ def _peak(plan: LargePlan, seed: int) -> int | None:
 
 
 def _fit_a_little(task: Task) -> None:
-    """Fit a few layers for a few epochs: a further one keeps only its word on stopping nodes."""
+    """Fit a few layers for a few epochs: further ones keep only predictions on stopping nodes."""
     fit_whole(task, "adagcn", LargePlan(max_epochs=3, n_layers=3), task.seed)
 
 

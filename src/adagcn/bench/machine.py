@@ -36,7 +36,7 @@ class Noise:
     drift : float
         After over before: 1 where the machine was as fast at the end as at the start.
     spread : float
-        Distance of the quartiles over the median, the larger of the two: how much it flickers.
+        Interquartile range over the median, the larger of the two: how much times fluctuate.
     """
 
     before: Measure
@@ -51,7 +51,7 @@ class Noise:
 
 
 def machine() -> dict[str, Any]:
-    """Return what is known of the processor and the system."""
+    """Return what is known about the processor and the system."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -62,7 +62,7 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str | None]:
-    """Return the releases of everything that is measured; None for what is not installed."""
+    """Return the versions of everything that is measured; None if not installed."""
     libraries = {name: _version(name) for name in LIBRARIES}
     return {"adagcn": __version__, "python": platform.python_version(), **libraries}
 

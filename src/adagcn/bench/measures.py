@@ -1,7 +1,7 @@
-"""What repeated measurements say: medians with intervals, ratios inside a run, fitted lines.
+"""Statistics of repeated measurements: medians with intervals, ratios within a run, fitted lines.
 
 Repetitions are interleaved: the k-th sample of every contestant was taken within the same short
-time. A ratio is therefore formed sample by sample, which takes out what slows the whole machine.
+time. Ratios are therefore formed sample by sample, which cancels what slows the whole machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Measure:
-    """A median over repetitions and its 95 % interval, which one repetition does not have."""
+    """A median over repetitions and its 95 % interval; a single repetition has none."""
 
     median: float
     low: float | None = None
@@ -51,11 +51,11 @@ class Row:
     name : str
         What was measured.
     group : str
-        What it is: ``"adagcn"``, ``"ours"``, ``"peer"``, or a word of the section's own.
+        Its kind: ``"adagcn"``, ``"ours"``, ``"peer"``, or a word specific to the section.
     seconds : Measure or None
-        How long it took; None where it could not be measured, and ``facts["note"]`` says why.
+        How long it took; None if it could not be measured, and ``facts["note"]`` says why.
     ratio : Measure or None
-        What the section's ``ratio_name`` says.
+        The ratio that the section's ``ratio_name`` describes.
     facts : dict
         More numbers and words, by name.
     """
@@ -69,7 +69,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Section:
-    """Rows that belong together, and what their ratios are to."""
+    """Rows that belong together, and the meaning of their ratios."""
 
     key: str
     dataset: str
@@ -79,7 +79,7 @@ class Section:
     facts: dict[str, Any]
 
     def row(self, name: str) -> Row:
-        """Return the row of a name."""
+        """Return the row with a name."""
         return next(row for row in self.rows if row.name == name)
 
 
@@ -119,9 +119,9 @@ def fit_line(x: Sequence[float], samples: ArrayLike) -> Line:
     Parameters
     ----------
     x : sequence of float
-        Where the columns were measured.
+        The positions of the columns.
     samples : array of shape (n_repetitions, len(x))
-        What was measured; a repetition is a row.
+        The measurements; each row is a repetition.
     """
     table = np.atleast_2d(np.asarray(samples, dtype=np.float64))
     places = np.broadcast_to(np.asarray(x, dtype=np.float64), table.shape)

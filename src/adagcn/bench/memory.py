@@ -1,4 +1,4 @@
-"""Peak memory of one call, in a process of its own."""
+"""Peak memory of one call, in a separate process."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
+
+from adagcn.engines.threads import threads
 from adagcn.graph import Graph
 
 Made = TypeVar("Made")
@@ -33,28 +36,30 @@ def peak_growth(
 ) -> int | None:
     """Return how many bytes a fresh process grows while it holds and uses what it made.
 
-    What ``make`` returns counts; what it needed on the way does not, where the system can tell the
-    two apart (Linux).
+    What ``make`` returns counts; its temporary memory does not, if the system can tell the two
+    apart (Linux).
 
     Parameters
     ----------
     make, use : callables
-        Functions of a module: a process of its own imports them. ``use(make(*words))`` is measured.
+        Functions defined in a module, since another process imports them. Measured is
+        ``use(make(*words))``.
     words, warm_up : tuple
-        Arguments of ``make``: what is measured, and something small before it, after which the
-        libraries hold all that they hold in any case.
+        Arguments of ``make``: for the measured call, and for a small one before it, which loads
+        what the libraries need in any case.
 
     Returns
     -------
     int or None
-        Bytes; None where the system does not say.
+        Bytes; None if the system does not report them.
     """
     kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context: Any = multiprocessing.get_context(kind)
     if kind == "forkserver":
         context.set_forkserver_preload([make.__module__, use.__module__])
+    n_threads = torch.get_num_threads()  # the new process would use all cores otherwise
     with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(_measured, make, use, words, warm_up).result()
+        return pool.submit(_measured, make, use, words, warm_up, n_threads).result()
 
 
 def _measured(
@@ -62,14 +67,16 @@ def _measured(
     use: Callable[[Any], Any],
     words: tuple[Any, ...],
     warm_up: tuple[Any, ...],
+    n_threads: int,
 ) -> int | None:
-    use(make(*warm_up))
-    _forget_peak()
-    start = _peak()
-    made = make(*words)
-    _forget_peak()
-    use(made)
-    peak = _peak()
+    with threads(n_threads):
+        use(make(*warm_up))
+        _forget_peak()
+        start = _peak()
+        made = make(*words)
+        _forget_peak()
+        use(made)
+        peak = _peak()
     return None if start is None or peak is None else peak - start
 
 

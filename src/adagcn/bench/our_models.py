@@ -31,16 +31,16 @@ AS_PUBLISHED = "as published"  # the group of what the paper's code does, and ou
 
 @dataclass(frozen=True)
 class AdaGCNTask:
-    """AdaGCN's side of a task: its model, and the fit that it would run."""
+    """AdaGCN on a task: its model, and the prepared fit."""
 
     model: AdaGCNClassifier
     fit: PreparedFit
     seed: int
 
     def hop_tasks(self, hops: Iterable[int], *, pseudo: bool = False) -> list[HopTask]:
-        """Return what some hops are trained on, rows and all, streaming to the farthest.
+        """Return what the given hops are trained on, streaming to the farthest.
 
-        With ``pseudo``, unlabeled rows with targets of equal weight are part of it.
+        With ``pseudo``, unlabeled rows with targets of equal weight are included.
         """
         wanted = sorted(hops)
         return [
@@ -83,7 +83,7 @@ class AdaGCNTask:
         return Contestant(name, "adagcn", train)
 
     def every_node(self, task: HopTask, name: str) -> Contestant:
-        """Return the same with a pass over all nodes in each epoch, as the released code has it."""
+        """Return the same with a pass over all nodes in each epoch, as in the released code."""
         training = self.contestant(task, name)
         fit_hop: Any = self.fit.boosting.fit_hop
         learner = fit_hop.make_learner(torch_stream(self.seed, "start"), task.rows.shape[1])
@@ -103,7 +103,7 @@ class AdaGCNTask:
 def adagcn_task(
     task: Task, *, hidden_units: int, max_features: int | Literal["all"] | None = None
 ) -> AdaGCNTask:
-    """Return AdaGCN on a task: ``tuned`` at a width, and on other columns if told so."""
+    """Return AdaGCN on a task: ``tuned`` at the given width, on the given columns."""
     model = AdaGCNClassifier(
         task.graph, hidden_units=hidden_units, max_features=max_features, random_state=task.seed
     )
@@ -124,7 +124,7 @@ def baseline(
     name : str
         What tables call it.
     stopping : bool
-        Whether every epoch looks at the stopping nodes.
+        Whether every epoch evaluates the stopping nodes.
     **settings
         Its hyper-parameters, on top of its default preset.
     """
@@ -141,7 +141,7 @@ def baseline(
 
 
 def graph_made_anew(training: Contestant, task: Task, name: str) -> Contestant:
-    """Return a training that makes Â anew in every epoch, as the released code's GCN does."""
+    """Return a training that computes Â anew in every epoch, as the released code's GCN does."""
 
     def train(n_epochs: int) -> None:
         training.train(n_epochs)
@@ -152,7 +152,7 @@ def graph_made_anew(training: Contestant, task: Task, name: str) -> Contestant:
 
 
 def _training(network: GraphNetwork, problem: NodeProblem, settings: Any, seed: int) -> Any:
-    """Return the real training loop of a network, afresh at each call, on views made once."""
+    """Return the real training loop of a network: each call starts anew, on cached views."""
     views: dict[int, Any] = {}
     make_view = network.training_view
 

@@ -1,4 +1,4 @@
-"""Other libraries' models as contestants; a library is loaded when one of its models is made."""
+"""Other libraries' models as contestants; a library is loaded when one of its models is built."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Peer:
     name : str
         What tables call it.
     module : str
-        What must be importable.
+        Module that must be importable.
     package : str
-        What it is installed as.
+        Package that provides it.
     make : callable
-        Takes a task, AdaGCN's rows of a hop and the hidden units; returns what trains for a number
-        of epochs.
+        Takes a task, AdaGCN's rows of a hop and the hidden units; returns a function that trains
+        for a number of epochs.
     note : str
         What a reader should know before comparing.
     """
@@ -53,12 +53,12 @@ class Peer:
 
     @property
     def is_installed(self) -> bool:
-        """Whether the library is there; it is not loaded to find out."""
+        """Whether the library is installed; it is not loaded."""
         return find_spec(self.module) is not None
 
     @property
     def missing(self) -> str:
-        """What to say where it is not installed."""
+        """The note for a peer that is not installed."""
         return f"not installed: pip install 'adagcn[{EXTRA}]' (or {self.package})"
 
     def contestant(self, task: Task, rows: HopTask, hidden_units: int) -> Contestant:
@@ -67,7 +67,7 @@ class Peer:
 
 
 def find_peers(keys: Iterable[str]) -> list[Peer]:
-    """Return the peers of some keys."""
+    """Return the peers with the given keys."""
     return [_find(key) for key in keys]
 
 
@@ -76,7 +76,7 @@ def _find(key: str) -> Peer:
         near = difflib.get_close_matches(key, PEERS, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise InputError(
-            "AGC-I1201", "peer is unknown", got=key, fix=f"{hint}There are {', '.join(PEERS)}"
+            "AGC-I1201", "unknown peer", got=key, fix=f"{hint}Choose from {', '.join(PEERS)}"
         )
     return PEERS[key]
 
@@ -151,7 +151,7 @@ PEERS: Mapping[str, Peer] = MappingProxyType(
                 "sknetwork",
                 "scikit-network",
                 _scikit_network,
-                "one pass serves training and a look at other nodes; no dropout",
+                "one pass serves training and evaluation; no dropout",
             ),
             Peer(
                 "sklearn_mlp",
@@ -159,7 +159,7 @@ PEERS: Mapping[str, Peer] = MappingProxyType(
                 "sklearn",
                 "scikit-learn",
                 _scikit_learn,
-                "on AdaGCN's rows; full batch, scores of the stopping rows after each epoch",
+                "on AdaGCN's rows; full batch, stopping rows scored after each epoch",
             ),
         )
     }

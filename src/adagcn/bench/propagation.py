@@ -1,9 +1,9 @@
-"""``adagcn bench propagation``: ways to compute ÂX, against what the memory can do.
+"""``adagcn bench propagation``: ways to compute ÂX, against the speed of memory.
 
-A product moves nnz·(4F + 8) + 4NF bytes by definition: for every stored value its weight and its
-column (4 bytes each) and a row of X, and the result once. The memory's own speed is that of a copy
-in the same run, counted as what it reads plus what it writes. Where X fits into the cache, a
-product may be faster than that.
+By definition a product moves nnz·(4F + 8) + 4NF bytes: for every stored value its weight and its
+column (4 bytes each) and a row of X, and the result once. The speed of memory is that of a copy in
+the same run, counting bytes read plus bytes written. If X fits into the cache, a product may be
+faster than that.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from scipy import sparse
 
 from adagcn.bench.measures import Row, Samples, Section, measure, ratio
 from adagcn.bench.timing import Tick, call_seconds, seconds_of
+from adagcn.errors import counted
 from adagcn.graph import Features, Graph
 from adagcn.propagation.blocks import near_order
 from adagcn.propagation.hops import Hop, first_hop
@@ -43,11 +44,11 @@ class PropagationPlan:
     repetitions : int
         Samples of each product.
     sample_seconds : float
-        How long one should take.
+        How long a sample should take.
     max_columns : int or None
         Columns of X, the strongest ones; None for all.
     copy_bytes : int
-        Size of the array that is copied; should be past the cache.
+        Size of the array that is copied; should exceed the cache.
     """
 
     repetitions: int = 7
@@ -77,7 +78,7 @@ def bytes_moved(propagator: sparse.csr_array, n_columns: int) -> int:
 
 
 def products(propagator: sparse.csr_array, features: Dense) -> dict[str, Callable[[], Any]]:
-    """Return every way to compute ÂX; each returns it in the order of nodes that it uses."""
+    """Return every way to compute ÂX; each returns the rows in its own order of nodes."""
     ways: dict[str, Callable[[], Any]] = {
         OURS: _hop_by_hop(propagator, features),
         REFERENCE: lambda: propagator @ features,
@@ -96,7 +97,7 @@ def products(propagator: sparse.csr_array, features: Dense) -> dict[str, Callabl
 
 
 def node_orders(propagator: sparse.csr_array) -> dict[str, NDArray[np.intp]]:
-    """Return orders of the nodes that put rows that are read together near each other."""
+    """Return orders of the nodes that place rows read together near each other."""
     degrees = np.diff(propagator.indptr)
     return {
         "reverse Cuthill–McKee": near_order(propagator).astype(np.intp),
@@ -120,7 +121,7 @@ def _times(matrix: Any, features: Any, out: torch.Tensor | None = None) -> Calla
 
 
 def _hop_by_hop(propagator: sparse.csr_array, features: Dense) -> Callable[[], Hop]:
-    """Return what a stream of hops does: each call is one hop on from the last."""
+    """Return a stream of hops: each call computes the next hop."""
     hop: Hop = first_hop(lambda: propagator, features, teleport=0.0)
 
     def step() -> Hop:
@@ -132,7 +133,7 @@ def _hop_by_hop(propagator: sparse.csr_array, features: Dense) -> Callable[[], H
 
 
 def _by_columns(propagator: sparse.csr_array, features: Dense, block: int) -> Callable[[], Dense]:
-    """Return a product by blocks of columns; cutting them out is part of its price."""
+    """Return a product by blocks of columns, including the cost of cutting them out."""
     out = np.empty_like(features)
 
     def multiply() -> Dense:
@@ -161,7 +162,7 @@ def _section(graph: Graph, plan: PropagationPlan, tick: Tick) -> Section:
     return Section(
         key="propagation",
         dataset=graph.name or "graph",
-        title=f"ÂX with {features.shape[1]} columns",
+        title=f"ÂX with {counted(features.shape[1], 'column')}",
         ratio_name="times scipy's speed",
         rows=tuple(propagation_rows(samples, moved, copied)),
         facts={
@@ -175,7 +176,7 @@ def _section(graph: Graph, plan: PropagationPlan, tick: Tick) -> Section:
 
 
 def propagation_rows(samples: Mapping[str, Samples], moved: int, copied: int) -> list[Row]:
-    """Return rows with their bandwidth, and its share of the copy's in the same repetition.
+    """Return rows with their bandwidth, and its share of the copy's bandwidth.
 
     Parameters
     ----------

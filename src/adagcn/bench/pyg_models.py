@@ -1,7 +1,7 @@
-"""PyTorch Geometric's models, put together and trained as its examples do it.
+"""PyTorch Geometric's models, built and trained as in its examples.
 
-That is: features as one dense tensor, dropout on it, all nodes in every pass, and after each step a
-second pass without dropout to look at the stopping nodes. Widths are those of the comparison.
+That is: features as one dense tensor with dropout, all nodes in every pass, and after each step a
+second pass without dropout for the stopping nodes. Widths are those of the comparison.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ with warnings.catch_warnings():
 
 @dataclass(frozen=True)
 class DenseData:
-    """A task as PyTorch Geometric takes it."""
+    """A task in the form that PyTorch Geometric takes."""
 
     features: Tensor
     edge_index: Tensor
@@ -115,7 +115,7 @@ def make_data(task: Task) -> DenseData:
 
 
 def make_model(kind: str, data: DenseData, hidden_units: int) -> nn.Module:
-    """Return a fresh gcn, gat, sage or appnp; its start comes from torch's global stream."""
+    """Return a new gcn, gat, sage or appnp, initialized from torch's global generator."""
     n_in, n_out = data.features.shape[1], data.n_classes
     if kind == "gcn":
         layers = (
@@ -136,7 +136,7 @@ def make_model(kind: str, data: DenseData, hidden_units: int) -> nn.Module:
 
 @dataclass
 class Trainer:
-    """One training: a step over all nodes, then a look at the stopping nodes."""
+    """One training: a step over all nodes, then an evaluation on the stopping nodes."""
 
     model: Any
     data: DenseData
@@ -171,7 +171,7 @@ class Trainer:
 
 
 def train_for(kind: str, data: DenseData, hidden_units: int, n_epochs: int) -> None:
-    """Train a fresh model for so many epochs."""
+    """Train a new model for a number of epochs."""
     trainer = Trainer(make_model(kind, data, hidden_units), data)
     for _ in range(n_epochs):
         trainer.epoch()
@@ -180,14 +180,14 @@ def train_for(kind: str, data: DenseData, hidden_units: int, n_epochs: int) -> N
 def fit_appnp(
     data: DenseData, seed: int, *, max_epochs: int = 10_000, max_seconds: float = np.inf
 ) -> tuple[float, bool]:
-    """Train APPNP by PPNP's rule, patience 100, unless time runs out before.
+    """Train APPNP by PPNP's rule, patience 100, or until time runs out.
 
     Returns
     -------
     accuracy : float
         On the scored nodes.
     finished : bool
-        Whether the rule ended the training, and not the clock.
+        Whether the rule ended the training, not the time limit.
     """
     end = time.monotonic() + max_seconds
     finished = True

@@ -1,8 +1,8 @@
-"""``adagcn bench scale``: time and memory of a fit against every size, on generated graphs.
+"""``adagcn bench scale``: time and memory of a fit by every size, on generated graphs.
 
-One size grows at a time, the others stay. A fit trains for a fixed number of epochs, so that what
-grows is the work and not the patience. The exponent k of time ∝ size^k is 0 where a size does not
-matter and 1 where it is all that matters; several costs side by side give something between.
+One size grows at a time, the others stay. A fit trains for a fixed number of epochs, so that only
+the work per epoch grows. The exponent k of time ∝ size^k is 0 if a size does not matter, and 1 if
+nothing else does; several costs together give something in between.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class ScalePlan:
     start : Sizes
         The smallest fit.
     factors : tuple of int
-        What one size at a time is multiplied by.
+        Factors that multiply one size at a time.
     repetitions : int
         Fits of each size.
     memory : bool
-        Whether peak memory is measured, in a process of its own per size.
+        Whether peak memory is measured, in a separate process per size.
     """
 
     start: Sizes = Sizes()
@@ -104,7 +104,7 @@ def make_job(sizes: Sizes, seed: int) -> Job:
 
 
 def fit_job(job: Job) -> None:
-    """Fit AdaGCN: ``tuned``, but for sizes and a fixed number of epochs."""
+    """Fit AdaGCN: ``tuned``, except for sizes and a fixed number of epochs."""
     graph, sizes = job.graph, job.sizes
     model = AdaGCNClassifier(
         graph,
@@ -133,7 +133,7 @@ def measure_scale(
     axes : sequence of str
         Keys of :data:`AXES`.
     seed : int
-        Of the graphs and the fits.
+        Seed of the graphs and the fits.
     tick : callable
         Called after every sample.
     """
@@ -197,7 +197,7 @@ def exponents(
 
 
 def _peak(job: Job) -> int | None:
-    """Return the bytes that graph, features and fit take, beyond what a small fit leaves behind."""
+    """Return the bytes of graph, features and fit, beyond what a small fit leaves behind."""
     return peak_growth(make_job, fit_job, (job.sizes, job.seed), warm_up=(_SMALL, job.seed))
 
 

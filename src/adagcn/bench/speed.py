@@ -22,7 +22,7 @@ PARTS: Mapping[str, Callable[[Task, SpeedPlan, Tick], Section]] = MappingProxyTy
 def measure_speed(
     tasks: Sequence[Task], plan: SpeedPlan, *, parts: Sequence[str] = tuple(PARTS), tick: Tick
 ) -> Iterator[Section]:
-    """Yield the sections of some parts on every task, each as soon as it is measured.
+    """Yield the sections of the given parts on every task, each as soon as it is measured.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ class SpeedPlan:
     repetitions : int
         Samples of each epoch time.
     sample_seconds : float
-        How long one should take.
+        How long a sample should take.
     fits : int
         Whole fits of each model.
     depths : tuple of int
@@ -32,11 +32,11 @@ class SpeedPlan:
     wide_units : int
         Hidden units of the wide layer.
     peers : tuple of Peer
-        Other libraries' models; those that are not installed are listed as such.
+        Other libraries' models; those not installed are listed as missing.
     fit_peers : bool
-        Whether PyTorch Geometric's APPNP is fitted as well.
+        Whether PyTorch Geometric's APPNP is fitted too.
     most_fit_seconds : float
-        When a peer's fit is cut off, which would take minutes or hours.
+        When to cut off a peer's fit, which could take minutes or hours.
     """
 
     repetitions: int = 9
@@ -49,7 +49,7 @@ class SpeedPlan:
     most_fit_seconds: float = 60.0
 
     def epochs(self, contestants: Sequence[Contestant], tick: Tick) -> dict[str, Samples]:
-        """Return seconds per epoch of contestants, as often as planned."""
+        """Return seconds per epoch of contestants, with the planned repetitions."""
         return epoch_seconds(
             contestants,
             repetitions=self.repetitions,

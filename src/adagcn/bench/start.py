@@ -1,4 +1,4 @@
-"""``adagcn bench start``: how long a fresh process takes until it can do something."""
+"""``adagcn bench start``: how long a fresh process takes to start."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FULL = StartPlan(repetitions=15)
 
 
 def measure_start(plan: StartPlan, *, tick: Tick) -> Iterator[Section]:
-    """Yield one section: every start in turn, each in a process of its own."""
+    """Yield one section: every start in turn, each in a separate process."""
     calls = {name: _start(words) for name, words in STARTS.items()}
     samples = call_seconds(calls, repetitions=plan.repetitions, sample_seconds=0.0, tick=tick)
     rows = [

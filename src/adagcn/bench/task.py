@@ -30,7 +30,7 @@ class Task:
 
     @cached_property
     def labeled(self) -> dict[str, Any]:
-        """The arguments of ``fit`` of any estimator here."""
+        """The arguments of any model's ``fit``."""
         X, y = self.graph.ids_and_labels(self.split.train_nodes)
         X_val, y_val = self.graph.ids_and_labels(self.split.stop_nodes)
         return {"X": X, "y": y, "X_val": X_val, "y_val": y_val}

@@ -1,4 +1,4 @@
-"""How times are taken: contestants in turn, warm, and by the difference of two lengths."""
+"""How times are measured: contestants in turn, warmed up, by the difference of two lengths."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Contestant:
     group : str
         See :class:`adagcn.bench.measures.Row`.
     train : callable
-        Takes a number of epochs and trains afresh for exactly so many.
+        Takes a number of epochs and trains from the start for exactly that many.
     """
 
     name: str
@@ -53,13 +53,13 @@ def epoch_seconds(
 ) -> dict[str, Samples]:
     """Return seconds per epoch of every contestant, one sample per repetition.
 
-    A sample is the time of k + 1 epochs minus that of one, over k: what a training does before its
-    first epoch drops out, and the loops that are measured are the real ones.
+    A sample is the time of k + 1 epochs minus that of one, divided by k: what happens before the
+    first epoch cancels, and the measured loops are the real ones.
 
     Parameters
     ----------
     contestants : sequence of Contestant
-        With different names. Each is trained once or twice before anything counts.
+        With different names. Each is trained once or twice to warm up.
     repetitions : int
         Rounds through all contestants.
     sample_seconds : float
@@ -93,7 +93,7 @@ def call_seconds(
 
 
 def seconds_of(call: Callable[[], object]) -> float:
-    """Return how long a call takes, with Python's collector of garbage switched off."""
+    """Return how long a call takes, with Python's garbage collector switched off."""
     with _no_collection():
         start = time.perf_counter()
         call()
@@ -103,7 +103,7 @@ def seconds_of(call: Callable[[], object]) -> float:
 def _rounds(
     samplers: dict[str, Callable[[], float]], repetitions: int, tick: Tick
 ) -> dict[str, Samples]:
-    """Take one sample of each in turn, as often as asked."""
+    """Take one sample of each in turn, as many times as requested."""
     found: dict[str, list[float]] = {name: [] for name in samplers}
     for _ in range(repetitions):
         for name, sampler in samplers.items():
@@ -132,7 +132,7 @@ def _repeat(call: Callable[[], object], times: int) -> None:
 
 
 def _positive(seconds: float) -> float:
-    """Return a time that can be divided by: no less than the clock can tell."""
+    """Return a time that can be divided by: at least the resolution of the clock."""
     return max(seconds, time.get_clock_info("perf_counter").resolution)
 
 

@@ -1,4 +1,4 @@
-"""A wide layer's epoch beside the matrix products that it cannot avoid."""
+"""An epoch of a wide layer, against the matrix products that it cannot avoid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BARE = "bare products"
 
 
 def wide_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
-    """Return how much of the speed of its bare products an epoch reaches, stopping included."""
+    """Return the speed of an epoch relative to its bare products, including stopping evaluation."""
     wide = adagcn_task(task, hidden_units=plan.wide_units, max_features="all")
     (rows,) = wide.hop_tasks([HOP])
     contestants = [
@@ -32,7 +32,7 @@ def wide_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
     return Section(
         key="wide",
         dataset=task.name,
-        title=f"one epoch with {plan.wide_units} hidden units against its bare products",
+        title=f"one epoch with {plan.wide_units:,} hidden units against its bare products",
         ratio_name="share of the bare speed",
         rows=tuple(
             Row(
@@ -55,9 +55,9 @@ def wide_section(task: Task, plan: SpeedPlan, tick: Tick) -> Section:
 
 
 def bare_products(rows: HopTask, hidden_units: int) -> Callable[[int], object]:
-    """Return what multiplies rows with weights, and nothing else, as often as epochs must.
+    """Return a function that only multiplies rows by weights, as often as epochs must.
 
-    That is, in each epoch: the training rows forward, their transpose for the gradient of the
+    In each epoch these are: the training rows forward, their transpose for the gradient of the
     weight, and the stopping rows forward.
     """
     train_rows, stop_rows = _tensor(rows.rows), _tensor(rows.stop_rows)

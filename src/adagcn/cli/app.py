@@ -1,4 +1,4 @@
-"""The commands and where they live; each imports what it computes with only when it runs."""
+"""All commands; each imports what it computes with only when it runs."""
 
 from __future__ import annotations
 

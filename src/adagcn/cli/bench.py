@@ -1,4 +1,4 @@
-"""``adagcn bench``: what things cost here, beside what people would use instead."""
+"""``adagcn bench``: what AdaGCN costs on this machine, next to the alternatives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adagcn.bench.measures import Section
 
 bench_app = typer.Typer(
-    help="Measure speed: ratios inside one run, beside their absolute values.",
+    help="Measure speed: ratios within one run, next to the absolute values.",
     no_args_is_help=True,
 )
 
@@ -45,32 +45,36 @@ class BenchOptions:
     """What every benchmark takes."""
 
     full: Annotated[
-        bool, typer.Option("--full", help="Measure longer, and on the paper's data sets.")
+        bool, typer.Option("--full", help="Measure longer, on the paper's data sets or sizes.")
     ] = False
     repetitions: Annotated[
         int | None,
         typer.Option(
-            "--repetitions", metavar="N", min=1, help="Samples of each.", show_default="by --full"
+            "--repetitions",
+            metavar="N",
+            min=1,
+            help="Samples per row.",
+            show_default="depends on --full",
         ),
     ] = None
     figure: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE", help="Draw it (png or svg).")
+        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the results (png or svg).")
     ] = None
     force: Force = False
 
     def check(self) -> None:
-        """Refuse, before anything is measured, a figure that could not be written."""
+        """Refuse a figure that could not be written, before anything is measured."""
         check_out(self.figure, force=self.force, name="--figure")
         if self.figure is not None and self.figure.suffix not in (".png", ".svg"):
             raise InputError(
                 "AGC-I1210",
                 "--figure must end in .png or .svg",
                 got=str(self.figure),
-                fix="rename it",
+                fix="change the ending",
             )
 
     def changed(self, plan: Any, **more: Any) -> Any:
-        """Return a plan with what was asked for."""
+        """Return the plan with the changes that were asked for."""
         asked = {} if self.repetitions is None else {"repetitions": self.repetitions}
         return replace(plan, **asked, **more)
 
@@ -90,7 +94,7 @@ class _Run:
     interrupted: bool = False
 
     def keep(self, sections: Iterator[Section]) -> None:
-        """Measure; after an interrupt, go on with the sections that are finished, if any are."""
+        """Measure; after an interrupt, continue with the finished sections, if there are any."""
         try:
             for section in sections:
                 self.sections.append(section)
@@ -108,21 +112,19 @@ def speed(
     datasets: Datasets = None,
     parts: Annotated[
         str,
-        typer.Option("--parts", metavar="A,B|all", help="Of epoch, fit, wide and depth."),
+        typer.Option("--parts", metavar="A,B|all", help="Parts: epoch, fit, wide, depth."),
     ] = "all",
     peers: Annotated[
         str,
-        typer.Option(
-            "--peers", metavar="A,B|all|none", help="Other libraries' models to measure too."
-        ),
+        typer.Option("--peers", metavar="A,B|all|none", help="Other libraries' models to include."),
     ] = "all",
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
-    """Time epochs, whole fits, wide layers and depth, AdaGCN beside the others.
+    """Time epochs, whole fits, wide layers and depth of AdaGCN and other models.
 
-    Everything runs in one process and in turn. Our own versions of the other systems come first:
-    they are the fair comparison. Peers that are not installed are named as such.
+    All models take turns in one process. Our own versions of the other systems come first: they
+    are the fair comparison. Peers that are not installed are listed as missing.
     """
     options.check()
     from adagcn.bench import speed_plan
@@ -153,7 +155,7 @@ def propagation(
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
-    """Time ways to multiply with Â, against what a copy in memory reaches."""
+    """Time ways to multiply by Â, against the speed of a memory copy."""
     options.check()
     from adagcn.bench.propagation import FULL, QUICK, measure_propagation
     from adagcn.data import load_graph
@@ -176,14 +178,14 @@ def scale(
         typer.Option(
             "--axes",
             metavar="A,B|all",
-            help="Of nodes, edges, features, labeled, hidden and depth.",
+            help="Sizes: nodes, edges, features, labeled, hidden, depth.",
         ),
     ] = "all",
     memory: Annotated[
         bool, typer.Option("--memory/--no-memory", help="Measure peak memory too.")
     ] = True,
 ) -> None:
-    """Time fits on generated graphs as one size grows at a time, and fit exponents."""
+    """Time fits on generated graphs as one size at a time grows, and estimate exponents."""
     options.check()
     from adagcn.bench.scale import AXES, FULL, QUICK, measure_scale
 
@@ -202,7 +204,9 @@ def large(
     epochs: Annotated[
         str,
         typer.Option(
-            "--epochs", metavar="A,B|all|none", help="Time an epoch of adagcn, gcn, appnp, ppnp."
+            "--epochs",
+            metavar="A,B|all|none",
+            help="Time an epoch of these: adagcn, gcn, appnp, ppnp.",
         ),
     ] = "all",
     fits: Annotated[
@@ -210,11 +214,14 @@ def large(
         typer.Option(
             "--fits",
             metavar="A,B|all|none",
-            help="Fit these whole, or adagcn_auto, whose depth the stopping nodes choose.",
+            help="Time whole fits of these, or of adagcn_auto, which finds its own depth.",
         ),
     ] = "all",
     runs: Annotated[
-        int, typer.Option("--runs", metavar="N", min=1, help="Whole fits of each, seed by seed.")
+        int,
+        typer.Option(
+            "--runs", metavar="N", min=1, help="Whole fits of each, with different seeds."
+        ),
     ] = 1,
     max_epochs: Annotated[
         int | None,
@@ -222,27 +229,29 @@ def large(
             "--max-epochs",
             metavar="N",
             min=1,
-            help="Most epochs of a whole fit.",
-            show_default="by --full",
+            help="Maximum epochs of a whole fit.",
+            show_default="depends on --full",
         ),
     ] = None,
     memory: Annotated[
         bool, typer.Option("--memory/--no-memory", help="Measure peak memory too.")
     ] = True,
-    hops: Annotated[bool, typer.Option("--hops", help="Time ways to propagate a hop too.")] = False,
+    hops: Annotated[
+        bool, typer.Option("--hops", help="Also time ways to propagate a hop.")
+    ] = False,
     keep: Annotated[
         Path | None,
         typer.Option(
             "--keep",
             metavar="FILE",
-            help="Put every whole fit on record here, and do none again that is.",
+            help="Record whole fits here; recorded fits are not repeated.",
         ),
     ] = None,
 ) -> None:
-    """Time epochs and fits on a generated graph; with --full it has Reddit's counts.
+    """Time epochs and fits on a generated graph; with --full it is as large as Reddit.
 
     At that size a whole fit of APPNP or PPNP takes twenty minutes: leave them out with --fits
-    adagcn,adagcn_auto,gcn, or --keep what is done and go on another day.
+    adagcn,adagcn_auto,gcn, or use --keep to stop and continue later.
     """
     options.check()
     from adagcn.bench.kept_fits import KeptFits
@@ -267,7 +276,7 @@ def large(
 @bench_app.command("start")
 @with_option_groups
 def start(options: BenchOptions, common: Common) -> None:
-    """Time a fresh process until adagcn is imported, beside torch and scikit-learn alone."""
+    """Time the import of adagcn in a fresh process, and that of torch and scikit-learn alone."""
     options.check()
     from adagcn.bench.start import FULL, QUICK, measure_start
 
@@ -279,12 +288,12 @@ def start(options: BenchOptions, common: Common) -> None:
 
 @contextmanager
 def _promising(keep: Path | None) -> Iterator[None]:
-    """Say, where a measurement ends early, that what is on record is not lost."""
+    """Tell the user that recorded fits are not lost when a measurement ends early."""
     try:
         yield
     except BaseException:
         if keep is not None:
-            note(f"finished fits are in {keep}; the same command goes on from there")
+            note(f"finished fits are in {keep}; repeat the command to continue")
         raise
 
 
@@ -330,17 +339,17 @@ def _show(
     else:
         print_tables(facts, run.sections, run.noise)
     if run.interrupted:
-        note("interrupted: shown is what was finished before")
+        note("interrupted: only finished sections are shown")
         raise typer.Exit(128 + signal.SIGINT)
 
 
 def _warn(noise: Noise, sections: Sequence[Section]) -> None:
-    """Say so where the figures should not be quoted."""
+    """Warn about figures that should not be quoted."""
     if not noise.is_quiet:
         note(
             f"the machine was busy (drift {noise.drift:.2f}, spread {noise.spread:.0%}): "
-            "do not quote these figures, measure again when it is idle"
+            "do not quote these figures; measure again when it is idle"
         )
     for section in sections:
         if not section.facts.get("plausible", True):
-            note(f"{section.dataset}: an epoch cannot be faster than its own products; it is noise")
+            note(f"{section.dataset}: an epoch faster than its own products is noise, not speed")

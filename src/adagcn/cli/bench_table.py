@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 
 from adagcn.cli.output import facts_table, percent, rows_table, screen
+from adagcn.errors import counted
 
 if TYPE_CHECKING:
     from adagcn.bench.machine import Noise
@@ -25,7 +26,7 @@ def print_tables(facts: dict[str, Any], sections: Sequence[Section], noise: Nois
             console.print(part)
         console.print()
     where, versions = facts["machine"], facts["versions"]
-    calm = f"a fixed product took {noise.drift:.2f} times as long after as before"
+    calm = f"a fixed product took {noise.drift:.2f} times as long at the end as at the start"
     rows = [
         ("machine", f"{where['processor']}, {where['usable_cores']} cores usable"),
         ("threads", str(facts["threads"])),
@@ -36,7 +37,7 @@ def print_tables(facts: dict[str, Any], sections: Sequence[Section], noise: Nois
 
 
 def section_table(section: Section, *, width: int) -> Iterator[RenderableType]:
-    """Yield a section's table, and lines below it for what did not fit into one.
+    """Yield a section's table, and lines below it for what does not fit in a table.
 
     Parameters
     ----------
@@ -82,13 +83,13 @@ def _with_interval(measure: Measure | None, size: float, unit: str) -> str:
 
 
 def _three(value: float) -> str:
-    """Return a number with three digits that count.
+    """Return a number with two or three significant digits.
 
     >>> _three(0.123), _three(12.3456), _three(1234.5)
-    ('0.12', '12.3', '1234')
+    ('0.12', '12.3', '1,234')
     """
     if abs(value) >= 100:
-        return f"{value:.0f}"
+        return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
@@ -115,7 +116,7 @@ def _f1(facts: dict[str, Any], kind: str) -> str:
     return percent(mean) if deviation is None else f"{100 * mean:.1f} ± {percent(deviation)}"
 
 
-# More columns of a section, by what they are called.
+# Further columns of a section, by heading.
 _EXTRA: dict[str, dict[str, Any]] = {
     "fit": {"accuracy": lambda facts: percent(facts["accuracy"])},
     "large_fit": {
@@ -148,7 +149,7 @@ def _large_lines(section: Section) -> Iterator[str]:
             yield f"{row.name}, F1 (micro) of the first 1, 2, … layers: {depths}"
     if section.facts.get("fits_kept"):
         n_fits = section.facts["fits"] * len(section.rows)
-        yield f"{section.facts['fits_kept']} of the {n_fits} fits were on record (--keep)"
+        yield f"{section.facts['fits_kept']} of {counted(n_fits, 'fit')} read from the --keep file"
     if section.facts.get("peak_over_data") is not None and section.key == "large_fit":
         yield f"peak memory of AdaGCN's fit: {_megabytes(section.facts)}, " + (
             f"{_over_data(section.facts)} the bytes of features and graph"

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from adagcn.cli.options import Common
 from adagcn.cli.output import check_out, note, print_json, screen
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 
 if TYPE_CHECKING:
     from adagcn.experiments.campaign import Graphs
@@ -70,7 +70,8 @@ class CampaignOptions:
         cells = plan(spec, graphs, seed=common.seed, threads=common.threads)
         with Ledger(self.ledger) as ledger:
             if seeded_by is not None:
-                note(f"{import_ledger(ledger, seeded_by)} runs of {seeded_by} are new")
+                n_new = import_ledger(ledger, seeded_by)
+                note(f"{counted(n_new, 'new run')} imported from {seeded_by}")
             if self.no_training:
                 results = ledger.results(run for cell in cells for run in cell.runs)
             else:

@@ -1,4 +1,4 @@
-"""``adagcn data convert``: other libraries' files and users' tables as one ``.npz`` file."""
+"""``adagcn data convert``: other libraries' files or a user's tables as one ``.npz`` file."""
 
 from __future__ import annotations
 
@@ -17,36 +17,38 @@ from adagcn.errors import InputError
 def convert(
     origin: Annotated[
         Path,
-        typer.Argument(metavar="SOURCE", help="Folder of Planetoid or Reddit, or an edge table."),
+        typer.Argument(
+            metavar="SOURCE", help="Folder of Planetoid or Reddit files, or an edge table."
+        ),
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The .npz file to write.")],
     tables: TableOptions,
     common: Common,
     form: Annotated[
         Literal["auto", "planetoid", "reddit", "edges"],
-        typer.Option("--format", help="What SOURCE is; found out by looking, unless given."),
+        typer.Option("--format", help="Format of SOURCE; auto detects it."),
     ] = "auto",
     name: Annotated[
         str | None,
-        typer.Option("--name", help="Which Planetoid set, where the folder holds several."),
+        typer.Option("--name", help="Planetoid data set, if the folder holds several."),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Turn other libraries' files, or your own tables, into one .npz file without pickles."""
+    """Convert other libraries' files, or your own tables, to one .npz file without pickles."""
     check_out(out, force=force, name="OUT")
     if out.suffix != ".npz":
-        raise InputError("AGC-I815", "OUT must end in .npz", got=str(out), fix="rename it")
+        raise InputError("AGC-I815", "OUT must end in .npz", got=str(out), fix="change the ending")
     kind = _form_of(origin) if form == "auto" else form
     if kind != "edges" and tables.given():
         raise InputError(
             "AGC-I816",
-            f"{', '.join(tables.given())} describes tables and does not go with {kind} files",
+            f"{', '.join(tables.given())} cannot be used with {kind} files, only with tables",
             got=str(origin),
-            fix="leave it out, or use --format edges",
+            fix="leave out, or use --format edges",
         )
     if kind != "planetoid" and name is not None:
         raise InputError(
-            "AGC-I820", f"--name does not go with {kind} files", got=name, fix="leave it out"
+            "AGC-I820", f"--name cannot be used with {kind} files", got=name, fix="leave it out"
         )
     if kind == "edges":
         tables.graph_of(origin).to_npz(out)
@@ -59,7 +61,7 @@ def convert(
 
 
 def _form_of(origin: Path) -> str:
-    """Return what a origin is by the files in it."""
+    """Return the format of a source, judged by the files in it."""
     if not origin.is_dir():
         return "edges"
     if (origin / "adj_full.npz").exists():
@@ -68,9 +70,9 @@ def _form_of(origin: Path) -> str:
         return "planetoid"
     raise InputError(
         "AGC-I817",
-        "SOURCE is a folder without files of Planetoid (ind.*.graph) or Reddit (adj_full.npz)",
+        "SOURCE holds no files of Planetoid (ind.*.graph) or Reddit (adj_full.npz)",
         got=str(origin),
-        fix="name the folder that holds them, or an edge table",
+        fix="give the folder that holds them, or an edge table",
     )
 
 
@@ -86,6 +88,6 @@ def _convert_folder(origin: Path, out: Path, kind: str, name: str | None) -> Non
             "AGC-I818",
             f"{origin} does not hold exactly one Planetoid data set",
             got=names,
-            fix="say which with --name, and put its eight ind.* files there",
+            fix="choose one with --name, and put its eight ind.* files there",
         )
     convert_planetoid(origin, name or names[0], out)

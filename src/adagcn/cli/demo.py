@@ -1,4 +1,4 @@
-"""``adagcn demo``: the main job on the packaged Cora graph, with a picture."""
+"""``adagcn demo``: train and compare on the packaged Cora graph, with a figure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def demo(
     common: Common,
     out_dir: Annotated[
         Path,
-        typer.Option("--out-dir", metavar="DIR", help="Where the figure and the model go."),
+        typer.Option("--out-dir", metavar="DIR", help="Where to write the figure and the model."),
     ] = Path(),
 ) -> None:
     """Train AdaGCN on the packaged Cora graph and compare it with models that see no edges.
@@ -53,19 +53,20 @@ def demo(
     """
     if not out_dir.is_dir():
         raise InputError(
-            "AGC-I814", "--out-dir is not a folder", got=str(out_dir), fix="make it first"
+            "AGC-I814", "--out-dir is not a folder", got=str(out_dir), fix="create it first"
         )
-    from adagcn.cli.training_run import run_training, use_threads
+    from adagcn.cli.training_run import run_training
     from adagcn.data import load_dataset, make_split
+    from adagcn.engines.threads import threads
     from adagcn.models.support.registry import model_class
 
-    use_threads(common.threads)
     graph = load_dataset(_DATA)
     split = make_split(graph, _SPLIT)
-    runs = {
-        name: run_training(model_class(key)(graph, random_state=common.seed), graph, split)
-        for key, name in _COMPARED.items()
-    }
+    with threads(common.threads):
+        runs = {
+            name: run_training(model_class(key)(graph, random_state=common.seed), graph, split)
+            for key, name in _COMPARED.items()
+        }
     results = [
         _Result(name, each.accuracy_by_depth[-1], each.seconds) for name, each in runs.items()
     ]
@@ -79,7 +80,7 @@ def demo(
 
 
 def _draw(path: Path, run: TrainingRun, results: list[_Result], n_scored: int) -> Path | None:
-    """Write the figure; where matplotlib is missing, say how to get it and go on."""
+    """Write the figure; if matplotlib is missing, say how to install it and continue."""
     from adagcn.report.depth_figure import depth_figure
     from adagcn.report.drawing import save_figure
 
@@ -128,7 +129,7 @@ def _show(
     n_train, n_stop, n_scored = map(len, (split.train_nodes, split.stop_nodes, split.score_nodes))
     console.print(graph, soft_wrap=True)
     console.print(
-        f"Trained on {n_train} labels, stopped on {n_stop}, scored on {n_scored} other nodes "
+        f"Trained on {n_train:,} labels, stopped on {n_stop:,}, scored on {n_scored:,} other nodes "
         f"({split.name}, preset {run.model.preset})."
     )
     rows = [[each.name, percent(each.accuracy), f"{each.seconds:.2f}"] for each in results]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from adagcn.cli.output import percent
 
-_LEAST_SCALE = 8  # columns; narrower charts say nothing
+_LEAST_SCALE = 8  # columns; narrower charts show nothing
 
 
 class _Signs(NamedTuple):

@@ -1,4 +1,4 @@
-"""``adagcn evaluate``: how good a kept model is on the labels of a graph."""
+"""``adagcn evaluate``: how well a saved model predicts the labels of a graph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adagcn.cli.graph_options import GraphOptions, graph_facts
 from adagcn.cli.options import Common, with_option_groups
 from adagcn.cli.output import facts_table, note, percent, print_json, rows_table, screen
 from adagcn.cli.predict import ModelFile
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,27 +29,28 @@ def evaluate(
         str | None,
         typer.Option(
             "--split",
-            help="The split of the fit, whose scored nodes are used; none scores every label.",
+            help="The split of the fit, whose scored nodes are used; none uses every label.",
             show_default="val:0; stratified:0 for your own graph",
         ),
     ] = None,
 ) -> None:
-    """Measure a model that was kept: accuracy, F1, log-loss, and what it mistakes for what."""
+    """Evaluate a saved model: accuracy, F1, log-loss and confusion matrix."""
     from adagcn.cli.scores import score_predictions
-    from adagcn.cli.training_run import use_threads
+    from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
 
-    use_threads(common.threads)
-    graph = options.read_labeled()
-    fitted = load_model(model, graph=graph)
     name = split or options.default_split()
-    scored = graph.labeled_nodes if name == "none" else options.split(graph, name).score_nodes
-    _check_labels(graph, fitted.classes_)
+    with threads(common.threads):
+        graph = options.read_labeled()
+        fitted = load_model(model, graph=graph)
+        scored = graph.labeled_nodes if name == "none" else options.split(graph, name).score_nodes
+        _check_labels(graph, fitted.classes_)
+        ids, labels = graph.ids_and_labels(scored)
+        proba = fitted.predict_proba(ids)
     if name == "none":
-        note("every label is scored, also those that the model was trained on")
-    ids, labels = graph.ids_and_labels(scored)
+        note("every label is scored, including those the model was trained on")
     facts = {
-        **score_predictions(labels, fitted.predict_proba(ids), fitted.classes_),
+        **score_predictions(labels, proba, fitted.classes_),
         "nodes": len(ids),
         "split": name,
         "model": fitted.model_key,
@@ -72,8 +73,8 @@ def _check_labels(graph: Graph, classes: NDArray[Any]) -> None:
         raise InputError(
             "AGC-I813",
             f"the graph's labels are {'text' if text[0] else 'numbers'}, the model's are not",
-            got=f"{graph.classes[:3].tolist()} beside {classes[:3].tolist()}",
-            fix="use labels as they were in the fit",
+            got=f"{graph.classes[:3].tolist()} and {classes[:3].tolist()}",
+            fix="use labels of the same kind as in the fit",
         )
 
 
@@ -85,12 +86,14 @@ def _show(facts: dict[str, Any], graph: Graph) -> None:
             [
                 ("graph", repr(graph)),
                 ("model", f"{facts['model']}, preset {facts['preset']}"),
-                ("split", f"{facts['split']}: {facts['nodes']:,} nodes"),
+                ("split", f"{facts['split']}: {counted(facts['nodes'], 'node')}"),
                 ("accuracy", percent(facts["accuracy"])),
                 ("macro F1", percent(facts["macro_f1"])),
                 (
                     "log-loss",
-                    "infinite (labels never seen)" if log_loss is None else f"{log_loss:.4f}",
+                    "infinite (labels the model does not know)"
+                    if log_loss is None
+                    else f"{log_loss:.4f}",
                 ),
             ]
         )
@@ -112,9 +115,12 @@ def _show(facts: dict[str, Any], graph: Graph) -> None:
 
 
 def _confusion_table(confusion: dict[str, Any], width: int) -> Any:
-    """Return true labels by predicted ones; both are numbered, since names may be long."""
+    """Return counts by true and predicted label, both numbered since names may be long."""
     if len(confusion["labels"]) > _LARGEST_MATRIX:
-        return "The confusion matrix has too many labels to show; --json has it."
+        return "The confusion matrix is too large to show here; --json has it."
     header = ["true label, predicted as", *map(str, range(len(confusion["labels"])))]
-    rows = [[str(number), *map(str, row)] for number, row in enumerate(confusion["matrix"])]
+    rows = [
+        [str(number), *(f"{count:,}" for count in row)]
+        for number, row in enumerate(confusion["matrix"])
+    ]
     return rows_table(header, rows, width=width)

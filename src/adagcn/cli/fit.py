@@ -1,4 +1,4 @@
-"""``adagcn fit``: train a model and keep it."""
+"""``adagcn fit``: train a model and save it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from adagcn.cli.output import (
     screen,
 )
 from adagcn.cli.settings import parse_settings
+from adagcn.errors import counted
 
 if TYPE_CHECKING:
     from adagcn.graph import Graph
@@ -32,7 +33,8 @@ def fit(
     options: GraphOptions,
     common: Common,
     model: Annotated[
-        str, typer.Option("--model", help="adagcn, appnp, gcn, …; a name that is none lists all.")
+        str,
+        typer.Option("--model", help="adagcn, appnp, gcn, …; an unknown name lists all models."),
     ] = "adagcn",
     split: Annotated[
         str | None,
@@ -47,38 +49,44 @@ def fit(
         str | None,
         typer.Option(
             "--preset",
-            help="adagcn and its kin: tuned, boosted, unweighted, paper or released; the others: "
-            "paper or authors.",
-            show_default="tuned; paper for the others",
+            help="adagcn, adasgc, mlp, logistic: tuned, boosted, unweighted, paper or released; "
+            "other models: paper or authors.",
+            show_default="tuned; paper for other models",
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A hyper-parameter; repeat for more."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A hyper-parameter, such as --set variant.stop_on=accuracy; repeat for more.",
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Where to keep the model.")
+        Path | None, typer.Option("--out", metavar="FILE", help="Where to save the model.")
     ] = None,
     force: Force = False,
 ) -> None:
     """Train a model on a data set, an .npz file or your own tables.
 
-    The scored nodes of the split are never trained on; the accuracy is theirs.
+    Accuracy is measured on the scored nodes of the split, which are never trained on.
     """
     check_out(out, force=force)
 
-    from adagcn.cli.training_run import run_training, use_threads
+    from adagcn.cli.training_run import run_training
+    from adagcn.engines.threads import threads
     from adagcn.models.support.registry import build_model, default_preset, model_class
 
     family = model_class(model)
     preset = preset or default_preset(model)
     name = split or options.default_split()
     given = _settings(family, settings or [], name)
-    use_threads(common.threads)
-    graph = options.read_labeled()
-    chosen = None if name == "none" else options.split(graph, name)
-    estimator = build_model(model, graph, preset=preset, settings=given, random_state=common.seed)
-    run = run_training(estimator, graph, chosen)
+    with threads(common.threads):
+        graph = options.read_labeled()
+        chosen = None if name == "none" else options.split(graph, name)
+        seed = common.seed
+        estimator = build_model(model, graph, preset=preset, settings=given, random_state=seed)
+        run = run_training(estimator, graph, chosen)
     if out is not None:
         run.model.save(out)
     facts = {
@@ -116,7 +124,7 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
                 ("training", _amount(facts)),
                 ("time", f"{facts['seconds']:.1f} s, threads: {facts['threads']}"),
                 ("digest", facts["model_digest"][:16]),
-                ("model file", str(facts["out"] or "not kept (add --out model.adagcn)")),
+                ("model file", str(facts["out"] or "not saved (add --out model.adagcn)")),
             ]
         )
     )
@@ -130,8 +138,8 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
 
 def _amount(facts: dict[str, Any]) -> str:
     if facts["effective_sample_size"] is None:
-        return f"{facts['epochs']} epochs"
-    return f"{facts['n_layers']} layers, {facts['epochs']} epochs"
+        return counted(facts["epochs"], "epoch")
+    return f"{counted(facts['n_layers'], 'layer')}, {counted(facts['epochs'], 'epoch')}"
 
 
 def _layers_table(facts: dict[str, Any], width: int) -> Any:
@@ -139,7 +147,7 @@ def _layers_table(facts: dict[str, Any], width: int) -> Any:
     rows = [
         [
             str(hop),
-            "-" if epochs is None else str(epochs),
+            "-" if epochs is None else f"{epochs:,}",
             f"{100 * share:.0f} %",
             "-" if accuracy is None else percent(accuracy),
         ]

@@ -25,7 +25,7 @@ def _table_option(name: str, text: str, metavar: str | None = None) -> Any:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What a user's tables are and how to read them."""
+    """A user's tables and how to read them."""
 
     features: Annotated[
         Path | None,
@@ -36,38 +36,40 @@ class TableOptions:
         _table_option("--labels", "One labeled node per row: its id and label.", "FILE"),
     ] = None
     source: Annotated[
-        str | None, _table_option("--source", "Column of the first node, else the 1st.", "COLUMN")
+        str | None,
+        _table_option("--source", "Column of the first node; default: the 1st.", "COLUMN"),
     ] = None
     target: Annotated[
-        str | None, _table_option("--target", "Column of the second node, else the 2nd.", "COLUMN")
+        str | None,
+        _table_option("--target", "Column of the second node; default: the 2nd.", "COLUMN"),
     ] = None
     weight: Annotated[
-        str | None, _table_option("--weight", "Column of the weight, else all are 1.", "COLUMN")
+        str | None, _table_option("--weight", "Column of the weight; default: all 1.", "COLUMN")
     ] = None
     id_column: Annotated[
         str | None,
-        _table_option("--id", "Id column of features and labels, else the 1st.", "COLUMN"),
+        _table_option("--id", "Id column of features and labels; default: the 1st.", "COLUMN"),
     ] = None
     label_column: Annotated[
         str | None,
         _table_option(
-            "--label", "Label column of --labels, else the 2nd; or one of --features.", "COLUMN"
+            "--label", "Label column, in --labels (default: the 2nd) or --features.", "COLUMN"
         ),
     ] = None
     directed: Annotated[
         Literal["ignore", "keep", "reverse", "error"],
-        _table_option("--directed", "What the direction of an edge means."),
+        _table_option("--directed", "How to treat the direction of edges."),
     ] = "ignore"
     self_loops: Annotated[
         Literal["keep", "drop", "error"],
-        _table_option("--self-loops", "Edges from a node to itself."),
+        _table_option("--self-loops", "How to treat edges from a node to itself."),
     ] = "keep"
     duplicates: Annotated[
         Literal["max", "sum", "error"],
-        _table_option("--duplicates", "Weight of an edge that is listed again."),
+        _table_option("--duplicates", "How to weight an edge that is listed more than once."),
     ] = "max"
     no_header: Annotated[
-        bool, _table_option("--no-header", "The edge file starts with an edge, not with names.")
+        bool, _table_option("--no-header", "The edge file has no line of column names.")
     ] = False
 
     def graph_of(self, edges: Path) -> Graph:
@@ -90,7 +92,7 @@ class TableOptions:
         )
 
     def given(self) -> dict[str, Any]:
-        """Return the options that are not at their defaults, by the names that users write."""
+        """Return the options that differ from their defaults, by name."""
         return {
             f"--{field.name.removesuffix('_column').replace('_', '-')}": getattr(self, field.name)
             for field in fields(TableOptions)
@@ -100,7 +102,7 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class GraphOptions(TableOptions):
-    """The options that say which graph; exactly one of ``data`` and ``edges`` is given."""
+    """The options that select a graph; exactly one of ``data`` and ``edges`` is given."""
 
     data: Annotated[
         str | None,
@@ -151,31 +153,31 @@ class GraphOptions(TableOptions):
         return load_graph(str(self.data), data_dir=self.data_dir, offline=self.offline or None)
 
     def _check(self) -> None:
-        """Refuse options that contradict each other or would be without effect."""
+        """Refuse options that contradict each other or have no effect."""
         if self.data is None and self.edges is None:
             raise InputError(
                 "AGC-I810",
                 "no graph is given",
-                fix="name a data set such as cora, an .npz file, or your --edges",
+                fix="give a data set such as cora, an .npz file, or --edges",
             )
         tables = [*(["--edges"] if self.edges is not None else []), *self.given()]
         if self.data is not None and tables:
             raise InputError(
                 "AGC-I811",
-                f"{', '.join(tables)} describes tables and does not go with DATA",
+                f"{', '.join(tables)} cannot be combined with DATA",
                 got=self.data,
                 fix="give either DATA or --edges with the other tables",
             )
         if self.data_dir is not None and (self.data is None or self.data.endswith(".npz")):
             raise InputError(
                 "AGC-I819",
-                "--data-dir is where data sets with a name are looked for",
+                "--data-dir is only for data sets that have a name",
                 got=str(self.data_dir),
                 fix="leave it out",
             )
 
     def default_split(self) -> str:
-        """Return the split to use where none is asked for."""
+        """Return the split to use by default."""
         return "val:0" if self.is_named else "stratified:0"
 
     def split(self, graph: Graph, name: str) -> Split:
@@ -191,7 +193,7 @@ class GraphOptions(TableOptions):
             raise InputError(error.code, error.problem, got=error.got, fix=fix) from error
 
     def words(self) -> str:
-        """Return the words that name this graph again without its labels, for a user to copy."""
+        """Return the words that select this graph without its labels, for a user to copy."""
         if self.data is not None:
             return shlex.quote(self.data)
         given = {"--edges": self.edges, **self.given()}
@@ -203,7 +205,7 @@ class GraphOptions(TableOptions):
 
 
 def graph_facts(graph: Graph) -> dict[str, Any]:
-    """Return what a graph is, ready for JSON."""
+    """Return the facts of a graph, ready for JSON."""
     return {
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
@@ -225,7 +227,7 @@ def graph_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("directed", "yes" if facts["directed"] else "no"),
         (
             "classes",
-            ", ".join(f"{label}: {n:,}" for label, n in sizes.items()) or str(facts["classes"]),
+            ", ".join(f"{label}: {n:,}" for label, n in sizes.items()) or f"{facts['classes']:,}",
         ),
         ("digest", facts["digest"]),
     ]

@@ -32,14 +32,14 @@ class _Ended(BaseException):
 
 @dataclass
 class CommandState:
-    """What one run of the command line carries along.
+    """The state of one run of the command line.
 
     Parameters
     ----------
     debug : bool
         Whether traces and other libraries' warnings are shown.
     notes : set of str
-        The warnings that were shown already; each is shown once.
+        The warnings already shown; each is shown once.
     """
 
     debug: bool = False
@@ -70,7 +70,7 @@ def run_guarded(argv: Sequence[str]) -> int:
 
 
 def _report(error: BaseException) -> int:
-    """Say on one line what happened, unless the user knows, and return the exit code."""
+    """Print what happened on one line, unless the user knows, and return the exit code."""
     match error:
         case _Ended():
             return error.exit_code
@@ -81,11 +81,11 @@ def _report(error: BaseException) -> int:
         case TyperException():
             return _fail(_usage(error), error.exit_code)
         case MemoryError():
-            return _fail("the memory is not enough", 5)
+            return _fail("not enough memory", 5)
         case OSError():
             return _fail(str(error), 5)
     return _fail(
-        f"unexpected {type(error).__name__}: {error}. Run again with --debug to see where", 1
+        f"unexpected {type(error).__name__}: {error}. Run again with --debug for the traceback", 1
     )
 
 

@@ -25,27 +25,27 @@ Debug = Annotated[
     typer.Option(
         "--debug",
         callback=_turn_on_debug,
-        help="Show the trace of an error (or set ADAGCN_DEBUG=1).",
+        help="Show the traceback of an error (or set ADAGCN_DEBUG=1).",
         rich_help_panel=_EVERYWHERE,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 DataDir = Annotated[
     Path | None,
     typer.Option(
         "--data-dir",
         metavar="DIR",
-        help="Folder with data sets; then $ADAGCN_DATA, the user cache, a download.",
+        help="Folder of data sets, tried before $ADAGCN_DATA, the user cache and a download.",
     ),
 ]
 Offline = Annotated[
-    bool, typer.Option("--offline", help="Never download; fail where a data set is missing.")
+    bool, typer.Option("--offline", help="Never download; fail if a data set is missing.")
 ]
 
 
 @dataclass(frozen=True)
 class Common:
-    """What every command takes."""
+    """The options of every command."""
 
     as_json: Annotated[
         bool,
@@ -61,7 +61,7 @@ class Common:
             "--seed",
             metavar="N",
             min=0,
-            help="Seed of everything random; without effect where nothing is.",
+            help="Random seed, where a command uses one.",
             rich_help_panel=_EVERYWHERE,
         ),
     ] = 0
@@ -71,7 +71,7 @@ class Common:
             "--threads",
             metavar="N",
             min=1,
-            help="Threads to compute with; another number may change the last digits.",
+            help="Threads to compute with; their number may change the last digits.",
             rich_help_panel=_EVERYWHERE,
         ),
     ] = 1
@@ -104,10 +104,15 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
         command(**values)
 
     run.__name__ = command.__name__
-    run.__doc__ = command.__doc__
+    run.__doc__ = _unwrapped(inspect.getdoc(command) or "")
     run.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in spread}
     return run
+
+
+def _unwrapped(text: str) -> str:
+    """Return text with one line per paragraph: Typer would keep the line breaks of the source."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 def _keyword(parameter: inspect.Parameter, hints: dict[str, Any]) -> inspect.Parameter:

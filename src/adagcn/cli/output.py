@@ -1,4 +1,4 @@
-"""How results reach the user: one JSON object or a table on standard output, the rest beside."""
+"""How results reach the user: JSON or tables on standard output, notes on standard error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def one_line(text: str) -> str:
 
 
 def note(text: str) -> None:
-    """Tell the user something on standard error that does not end the command."""
+    """Print a note on standard error; the command continues."""
     print(f"adagcn: note: {one_line(text)}", file=sys.stderr)
 
 
@@ -124,7 +124,7 @@ def percent(share: float) -> str:
 
 
 def check_out(path: Path | None, *, force: bool, name: str = "--out") -> None:
-    """Refuse, before any work is done, to write where a file is or no folder is.
+    """Refuse to write over a file or into a missing folder, before any work is done.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def check_out(path: Path | None, *, force: bool, name: str = "--out") -> None:
     force : bool
         Whether an existing file may be replaced.
     name : str
-        What the user calls the path.
+        Name of the option, for messages.
 
     Raises
     ------
@@ -143,20 +143,20 @@ def check_out(path: Path | None, *, force: bool, name: str = "--out") -> None:
     if path is None:
         return
     if path.is_dir():
-        raise InputError("AGC-I801", f"{name} is a folder", got=str(path), fix="name a file in it")
+        raise InputError("AGC-I801", f"{name} is a folder", got=str(path), fix="give a file in it")
     if path.exists() and not force:
         raise InputError(
-            "AGC-I802", f"{name} exists", got=str(path), fix="name another file or add --force"
+            "AGC-I802", f"{name} exists", got=str(path), fix="choose another name or add --force"
         )
     if not path.parent.is_dir():
         raise InputError(
-            "AGC-I803", f"{name} lies in a folder that does not exist", got=str(path), fix="make it"
+            "AGC-I803", f"the folder of {name} does not exist", got=str(path), fix="create it"
         )
 
 
 @contextmanager
 def steps_bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on standard error while a person watches, and nothing otherwise.
+    """Show a progress bar on standard error if it is a terminal, and nothing otherwise.
 
     Parameters
     ----------

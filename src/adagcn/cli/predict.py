@@ -11,6 +11,7 @@ import typer
 from adagcn.cli.graph_options import GraphOptions, graph_facts
 from adagcn.cli.options import Common, Force, with_option_groups
 from adagcn.cli.output import check_out, facts_table, note, print_json, screen
+from adagcn.errors import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from adagcn.graph import Graph
 
 ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file that adagcn fit --out wrote.")
+    Path, typer.Argument(metavar="MODEL", help="A model saved by adagcn fit --out.")
 ]
 
 
@@ -33,39 +34,40 @@ def predict(
         typer.Option(
             "--nodes",
             metavar="FILE",
-            help="Table of the ids to predict, or - for one id per line; else all nodes.",
+            help="Table of ids, or - to read one id per line from standard input; default: all.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="A .csv or .parquet file; else CSV is printed."),
+        typer.Option("--out", metavar="FILE", help="A .csv or .parquet file; default: print CSV."),
     ] = None,
     verbatim: Annotated[
         bool,
         typer.Option(
             "--verbatim",
-            help="Leave text in CSV as it is, even where a spreadsheet would run it as a formula.",
+            help="Leave text in CSV unchanged, even if a spreadsheet would run it as a formula.",
         ),
     ] = False,
     force: Force = False,
 ) -> None:
-    """Predict the labels of nodes with a model that was kept.
+    """Predict the labels of nodes with a saved model.
 
     Columns: id, label, probability (of that label), margin (to the runner-up), and one proba_...
-    for every label. In CSV, text that a spreadsheet would run as a formula (=, +, -, @ in front)
-    gets an apostrophe in front, which a note reports; Parquet is never changed.
+    per label. In CSV, text that a spreadsheet would run as a formula (starting with =, +, - or @)
+    is prefixed with an apostrophe, and a note says so; Parquet is never changed.
     """
     from adagcn.cli.prediction_table import check_table_suffix, prediction_table
-    from adagcn.cli.training_run import use_threads
+    from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
 
     check_table_suffix(out)
     check_out(out, force=force)
-    use_threads(common.threads)
-    graph = options.read()
-    fitted = load_model(model, graph=graph)
-    ids = graph.node_ids if nodes is None else _read_ids(nodes, options.id_column, graph)
-    table = prediction_table(ids, fitted.predict_proba(ids), fitted.classes_)
+    with threads(common.threads):
+        graph = options.read()
+        fitted = load_model(model, graph=graph)
+        ids = graph.node_ids if nodes is None else _read_ids(nodes, options.id_column, graph)
+        proba = fitted.predict_proba(ids)
+    table = prediction_table(ids, proba, fitted.classes_)
     as_csv = not common.as_json if out is None else out.suffix.lower() == ".csv"
     if as_csv and not verbatim:
         table = _defused(table)
@@ -98,7 +100,7 @@ def _deliver(table: pa.Table, facts: dict[str, Any], out: Path | None, *, as_jso
         screen().print(
             facts_table(
                 [
-                    ("predicted", f"{facts['nodes']:,} nodes"),
+                    ("predicted", counted(facts["nodes"], "node")),
                     *((f"as {row['label']}", f"{row['id_count']:,}") for row in counts.to_pylist()),
                     ("written to", str(out)),
                 ]
@@ -112,8 +114,8 @@ def _defused(table: pa.Table) -> pa.Table:
     safe, n_changed = defuse_formulas(table)
     if n_changed:
         note(
-            f"{n_changed:,} cells that a spreadsheet would run as formulas got an apostrophe in "
-            "front; --verbatim or a .parquet file leaves them as they are"
+            f"an apostrophe was put before {counted(n_changed, 'cell')} that a spreadsheet would "
+            "run as a formula; --verbatim or a .parquet file avoids this"
         )
     return safe
 

@@ -22,7 +22,7 @@ _NUMBER = r"^[-+]?[0-9]*[.]?[0-9]+$"
 def prediction_table(
     node_ids: NDArray[Any], proba: NDArray[np.floating[Any]], classes: NDArray[Any]
 ) -> pa.Table:
-    """Return one row per node: its id, the predicted label, how sure the model is.
+    """Return one row per node: its id, the predicted label and the probabilities.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def check_table_suffix(path: Path | None) -> None:
             "AGC-I808",
             "--out must end in .csv or .parquet",
             got=str(path),
-            fix="name the kind of table that you want",
+            fix="change the ending",
         )
 
 

@@ -1,4 +1,4 @@
-"""How good predictions are, in the numbers that people ask for."""
+"""How good predictions are, in the usual measures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def score_predictions(
     -------
     dict
         ``accuracy``, ``macro_f1``, ``log_loss`` (None if a true label is not in ``classes``, since
-        it is infinite then), ``per_class`` (a list of records) and ``confusion`` (``labels`` and
+        it would be infinite), ``per_class`` (a list of records) and ``confusion`` (``labels`` and
         a ``matrix`` with one row per true and one column per predicted label).
     """
     from sklearn import metrics

@@ -18,7 +18,7 @@ def parse_settings(
     Parameters
     ----------
     pairs : iterable of str
-        What stood after each ``--set``.
+        The values of ``--set``.
     allowed : collection of str
         The names that may be set.
     model : str
@@ -45,7 +45,10 @@ def parse_settings(
         name = name.strip()
         if not equals or not name:
             raise InputError(
-                "AGC-I805", "--set takes key=value", got=pair, fix="write --set n_layers=12"
+                "AGC-I805",
+                "--set takes key=value",
+                got=pair,
+                fix="write --set n_layers=12",
             )
         _check_name(name, allowed, model)
         if name in settings:

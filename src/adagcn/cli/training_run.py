@@ -1,4 +1,4 @@
-"""One fit on one split, measured: what ``fit`` and ``demo`` report."""
+"""One fit on one split and its measures, as ``fit`` and ``demo`` report them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """A fitted model and how it did.
+    """A fitted model and its results.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class TrainingRun:
         return self.accuracy_by_depth[-1] if self.accuracy_by_depth else None
 
     def facts(self) -> dict[str, Any]:
-        """Return what is worth knowing, ready for JSON."""
+        """Return the results, ready for JSON."""
         model = self.model
         boosted = _is_boosted(model)
         return {
@@ -105,15 +105,8 @@ def _fit_on_every_label(model: NodeClassifier, graph: Graph, callbacks: list[_La
     return time.perf_counter() - start
 
 
-def use_threads(n_threads: int) -> None:
-    """Let the networks compute with this many threads."""
-    import torch
-
-    torch.set_num_threads(n_threads)
-
-
 def _planned_layers(model: NodeClassifier) -> int | None:
-    """Return how many layers there will be, None if the fit finds out by itself."""
+    """Return how many layers there will be, None if the fit finds the number."""
     if not _is_boosted(model):
         return 1
     n_layers = model.resolved_settings().n_layers
@@ -121,7 +114,7 @@ def _planned_layers(model: NodeClassifier) -> int | None:
 
 
 def _is_boosted(model: NodeClassifier) -> TypeIs[BoostedClassifier]:
-    """Return whether a model has layers to tell of."""
+    """Return whether a model has boosted layers."""
     from adagcn.models.support.boosted import BoostedClassifier
 
     return isinstance(model, BoostedClassifier)

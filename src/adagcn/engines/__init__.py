@@ -1,4 +1,4 @@
-"""One seam for many independent items: one after the other, or in processes side by side."""
+"""Runs many independent items, one after another or in parallel processes."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ def map_items(
     workers: int,
     on_result: Callable[[int, Result], None],
 ) -> None:
-    """Call ``fn(item, shared)`` for every item and hand out each result as soon as it is there.
+    """Call ``fn(item, shared)`` for every item and pass on each result as soon as it is ready.
 
     An item that fails does not stop the others: the first error is raised when all are done. An
-    error of ``on_result`` ends everything at once, as does Ctrl-C.
+    error in ``on_result`` ends everything at once, as does Ctrl-C.
 
     Parameters
     ----------
     fn : callable
-        What to do with an item; for several workers, a function that a module defines.
+        What to do with an item; with several workers, a function defined in a module.
     items : sequence
-        What to do it with.
+        The items.
     shared : object
-        What every call needs; each process gets it once.
+        What every call needs; sent to each process once.
     workers : int
-        1 runs here, more run in that many new processes.
+        1 runs in this process, more run in that many new processes.
     on_result : callable
-        Called here, one call at a time, with an item's position and its result.
+        Called in this process, one call at a time, with an item's position and result.
 
     Raises
     ------
     ResourceError
-        Worker processes died again and again.
+        Worker processes died repeatedly.
     Exception
         The first error of ``fn``, as it was raised.
     """

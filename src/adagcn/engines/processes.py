@@ -1,4 +1,4 @@
-"""Items side by side, in worker processes that outlive neither an interrupt nor their driver."""
+"""Items in parallel, in worker processes that end with an interrupt or with their driver."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from threading import Thread
 from typing import Any
 
-from adagcn.errors import ResourceError
+from adagcn.errors import ResourceError, counted
 
 TRIES = 3  # of an item in whose company workers died, and of pools that finish nothing
 
@@ -49,9 +49,9 @@ def map_in_processes(
     if deadly:
         raise ResourceError(
             "AGC-R901",
-            f"worker processes died again and again on {len(deadly)} of {len(items)} items",
+            f"worker processes died repeatedly on {len(deadly):,} of {counted(len(items), 'item')}",
             got=f"first item: {deadly[0][1]!r}",
-            fix="look for lack of memory, use fewer workers, and run again to go on",
+            fix="free memory or use fewer workers, and run again to continue",
         )
     if driver.errors:
         raise driver.errors[0]

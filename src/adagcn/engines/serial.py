@@ -1,4 +1,4 @@
-"""Items one after the other, in this process."""
+"""Items one after another, in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many threads the libraries below compute with."""
+"""The number of threads that PyTorch and BLAS compute with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from contextlib import contextmanager
 
 @contextmanager
 def threads(n_threads: int) -> Iterator[None]:
-    """Compute with this many threads, and leave the process as it was."""
+    """Limit PyTorch and BLAS to this many threads, and restore the caller's setting at the end.
+
+    Only libraries that are already loaded are limited: import what computes before the block.
+
+    Parameters
+    ----------
+    n_threads : int
+        Threads to compute with.
+    """
     import torch
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 

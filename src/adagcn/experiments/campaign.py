@@ -1,4 +1,4 @@
-"""From a spec to results: plan the runs, train those that the ledger does not have, keep each."""
+"""From a spec to results: plan the runs, train those missing in the ledger, save each."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def load_graphs(
 
 
 def plan(spec: Spec, graphs: Graphs, *, seed: int = 0, threads: int = 1) -> list[PlannedCell]:
-    """Return every cell of a spec with its runs, each determined to the last setting.
+    """Return every cell of a spec with its runs, each fully determined.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def plan(spec: Spec, graphs: Graphs, *, seed: int = 0, threads: int = 1) -> list
     Raises
     ------
     InputError
-        A split cannot be made on its graph, naming the column.
+        A split cannot be made on its graph; the column is named.
     """
     splits = {column.label: _splits(spec, column, graphs) for column in spec.columns}
     return [
@@ -95,21 +95,21 @@ def train_missing(
 ) -> dict[str, RunResult]:
     """Train the runs that the ledger does not have and return the results of all.
 
-    A result is in the ledger as soon as it is there: whatever ends this call, calling it again
-    goes on where it was. Neither order nor number of workers changes a result.
+    Each result is saved in the ledger at once: after an interruption, calling this again continues
+    where it stopped. Neither the order nor the number of workers changes a result.
 
     Parameters
     ----------
     cells : iterable of PlannedCell
-        What there should be.
+        The planned cells.
     graphs : mapping
         A graph for each data set.
     ledger : Ledger
-        Where finished runs are and go.
+        Where finished runs are found and saved.
     workers : int
-        Processes side by side.
+        Parallel processes.
     progress : callable, optional
-        Called with runs done, all runs to train, and the seconds left once they can be guessed.
+        Called with runs done, all runs to train, and the seconds left once they can be estimated.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def missing_runs(cells: Iterable[PlannedCell], ledger: Ledger) -> list[Run]:
     """Return the runs that are not in the ledger, each once.
 
     First initializations come first, then split by split: all cells of a table fill up together,
-    so that an interrupted one compares equals and the time left is not told by the easy half.
+    so that an interrupted table compares like with like and the time left is estimated fairly.
     """
     by_key = {run.key: run for cell in cells for run in cell.runs}
     done = ledger.results(by_key.values())
@@ -195,7 +195,7 @@ def _runs(  # noqa: PLR0913
 
 
 class _Clock:
-    """Counts finished runs and guesses the time left."""
+    """Counts finished runs and estimates the time left."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
         self._total = total

@@ -1,4 +1,4 @@
-"""Ledgers as text: one JSON object a line, compressed, the same bytes for the same rows."""
+"""Ledgers as compressed text: one JSON object per line, the same bytes for the same rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def export_ledger(ledger: Ledger, path: str | os.PathLike[str]) -> int:
     ledger : Ledger
         What to write.
     path : str or path-like
-        The file, by custom ``….jsonl.gz``; it appears whole or not at all.
+        The file, usually ``….jsonl.gz``; it is written completely or not at all.
 
     Returns
     -------
@@ -56,9 +56,9 @@ def import_ledger(ledger: Ledger, path: str | os.PathLike[str]) -> int:
     Parameters
     ----------
     ledger : Ledger
-        Where they go; rows that are there already stay.
+        Where they go; existing rows stay unchanged.
     path : str or path-like
-        A file of :func:`export_ledger`.
+        A file written by :func:`export_ledger`.
 
     Returns
     -------
@@ -72,12 +72,14 @@ def import_ledger(ledger: Ledger, path: str | os.PathLike[str]) -> int:
     FormatError
         The file is damaged or holds something else.
     IntegrityError
-        A row's key is not that of its content, or the ledger has it with another accuracy.
+        A row's key does not match its content, or the ledger has it with another accuracy.
     UnsafeFileError
-        The file unpacks to more than any ledger.
+        The file unpacks to more data than any ledger holds.
     """
     if not Path(path).is_file():
-        raise InputError("AGC-I930", "there is no exported ledger", got=str(path), fix="name one")
+        raise InputError(
+            "AGC-I930", "there is no exported ledger", got=str(path), fix="check the path"
+        )
     return ledger.merge(_rows(Path(path)))
 
 
@@ -101,9 +103,9 @@ def _lines(path: Path, unpacked: gzip.GzipFile) -> Iterator[tuple[int, bytes]]:
         if len(line) > _LONGEST_LINE or total > _LARGEST_TEXT:
             raise UnsafeFileError(
                 "AGC-U931",
-                f"{path} unpacks to more than a ledger holds, at line {number}",
+                f"{path} unpacks to more than a ledger holds, at line {number:,}",
                 got=f"{total:,} bytes",
-                fix="ask where the file comes from",
+                fix="do not use this file",
             )
         yield number, line
     if number == 0:
@@ -119,12 +121,12 @@ def _version(path: Path, line: bytes) -> int:
     try:
         header = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise _damaged(path, "does not begin as an export does") from error
+        raise _damaged(path, "does not begin like an export") from error
     versions = {_header(version): version for version in (1, _VERSION)}
     try:
         return versions[canonical_json(header)]
     except (KeyError, ValueError):
-        raise _damaged(path, "is of another kind or of a newer release") from None
+        raise _damaged(path, "is not an export, or one of a newer release") from None
 
 
 def _row(path: Path, number: int, line: bytes) -> LedgerRow:
@@ -137,7 +139,7 @@ def _row(path: Path, number: int, line: bytes) -> LedgerRow:
     if row.key != row.run.key:
         raise IntegrityError(
             "AGC-G932",
-            f"{path} has a key in line {number} that is not that of its content",
+            f"{path} has a key in line {number} that does not match its content",
             got=row.key,
             fix="export the ledger again",
         )
@@ -146,5 +148,5 @@ def _row(path: Path, number: int, line: bytes) -> LedgerRow:
 
 def _damaged(path: Path, how: str) -> FormatError:
     return FormatError(
-        "AGC-F933", f"{path} {how}", fix="name a file that `adagcn ledger export` wrote"
+        "AGC-F933", f"{path} {how}", fix="use a file written by `adagcn ledger export`"
     )

@@ -1,4 +1,4 @@
-"""The ledger: one row a finished run, in one SQLite file that only driver processes open."""
+"""The ledger: one row per finished run, in one SQLite file that only driver processes open."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ADD = f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 
 class LedgerRow(BaseModel):
-    """A finished run as the ledger keeps it."""
+    """A finished run as stored in the ledger."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -40,34 +40,34 @@ class LedgerRow(BaseModel):
 
 
 def with_new_names(row: LedgerRow) -> LedgerRow:
-    """Return a row of an older ledger under the names that settings have now, with its key."""
+    """Return a row of an older ledger with the current names of settings, and its new key."""
     run = row.run.model_copy(update={"params": renamed(row.run.model, row.run.params)})
     return LedgerRow(key=run.key, run=run, result=row.result)
 
 
 class Ledger:
-    """All finished runs, by key. Every row is on the disk before :meth:`add` returns.
+    """All finished runs, by key. Every row is on disk before :meth:`add` returns.
 
     Parameters
     ----------
     path : str or path-like
         The file. Several processes may have it open; a writer waits for another one.
     create : bool
-        Whether to begin a new ledger where there is no file.
+        Whether to create a new ledger if there is no file.
 
     Raises
     ------
     InputError
         There is no file and ``create`` is off.
     FormatError
-        The file is not a ledger, or one of a newer release.
+        The file is not a ledger, or is one of a newer release.
     """
 
     def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH, *, create: bool = True) -> None:
         self.path = Path(path)
         if not create and not self.path.is_file():
             raise InputError(
-                "AGC-I920", "there is no ledger", got=str(path), fix="name it with --ledger"
+                "AGC-I920", "there is no ledger", got=str(path), fix="give its path with --ledger"
             )
         with self._translated():
             self._connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
@@ -90,7 +90,7 @@ class Ledger:
         self._connection.close()
 
     def add(self, run: Run, result: RunResult) -> None:
-        """Keep a finished run; one that is there already stays as it is."""
+        """Save a finished run; an existing row stays unchanged."""
         with self._translated():
             self._connection.execute(_ADD, _values(LedgerRow(key=run.key, run=run, result=result)))
 
@@ -110,7 +110,7 @@ class Ledger:
         return self._rows(f"{_READ} ORDER BY key")
 
     def merge(self, rows: Iterable[LedgerRow]) -> int:
-        """Add rows from elsewhere, all or none of them; rows that are there already stay.
+        """Add rows from elsewhere, all or none of them; existing rows stay unchanged.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Ledger:
         Raises
         ------
         IntegrityError
-            A run is there already with another accuracy.
+            A run exists with another accuracy.
         """
         with self._translated(), self._transaction():
             before = self._connection.total_changes
@@ -136,7 +136,7 @@ class Ledger:
                         "AGC-G921",
                         f"{row.run} (key {row.key[:12]}) has accuracy {known} in {self.path}",
                         got=row.result.accuracy,
-                        fix="merge into a new ledger and find out which of the two is right",
+                        fix="merge into a new ledger, and find out which accuracy is right",
                     )
                 self._connection.execute(_ADD, _values(row))
             return self._connection.total_changes - before
@@ -164,7 +164,7 @@ class Ledger:
                 "AGC-F922",
                 f"{self.path} has a row that is not a run",
                 got=record["key"],
-                fix="take an older copy, or import an export into a new ledger",
+                fix="use an older copy, or import an export into a new ledger",
             ) from error
 
     def _open(self) -> None:
@@ -181,7 +181,7 @@ class Ledger:
                 f"{self.path} is "
                 + ("a ledger of a newer release" if owner == _APPLICATION else "not a ledger"),
                 got=f"application {owner}, version {version}",
-                fix="name another file with --ledger",
+                fix="give another file with --ledger",
             )
         if version < _VERSION:
             self._update()
@@ -228,13 +228,13 @@ class Ledger:
             if getattr(error, "sqlite_errorname", "") in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
                 raise FormatError(
                     "AGC-F924",
-                    f"{self.path} is not a ledger, or damaged: {error}",
-                    fix="name another file with --ledger",
+                    f"{self.path} is not a ledger, or is damaged: {error}",
+                    fix="give another file with --ledger",
                 ) from error
             raise ResourceError(
                 "AGC-R925",
                 f"the ledger {self.path} cannot be used: {error}",
-                fix="check that its folder exists, may be written to and has room",
+                fix="check that its folder exists, is writable and has free space",
             ) from error
 
 

@@ -1,4 +1,4 @@
-"""What each cell of a spec came to: its accuracies, and their differences to other cells."""
+"""The outcome of each cell of a spec: its accuracies, and their differences from other cells."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from adagcn.experiments.statistics import PairedComparison, Summary, compare_pai
 
 @dataclass(frozen=True)
 class CellOutcome:
-    """What a cell of a spec came to.
+    """The outcome of a cell of a spec.
 
     Parameters
     ----------
     cell : PlannedCell
-        Which.
+        The cell.
     finished : tuple of (Run, RunResult)
-        The runs that are there, in the order planned.
+        The finished runs, in the order planned.
     against_first : PairedComparison or None
-        Difference to the first row on the same column; None for that row itself, or where no run
-        has its pair.
+        Difference from the first row on the same column; None for that row itself, or if no run
+        has a counterpart.
     against_most_labels : PairedComparison or None
-        That difference less the one on the same data set with the most training nodes per class:
+        That difference minus the one on the same data set with the most training nodes per class:
         whether the lead of one model over another depends on the number of labels. None on that
         column itself.
     """
@@ -40,7 +40,7 @@ class CellOutcome:
 
     @property
     def summary(self) -> Summary | None:
-        """Mean and intervals; None if no run is there."""
+        """Mean and intervals; None if no run is finished."""
         return summarize(self.accuracy) if self.finished else None
 
     @property
@@ -50,12 +50,12 @@ class CellOutcome:
 
 
 def outcomes(cells: Sequence[PlannedCell], results: Mapping[str, RunResult]) -> list[CellOutcome]:
-    """Return what each cell came to, compared with the first row of its column.
+    """Return the outcome of each cell, compared with the first row of its column.
 
     Parameters
     ----------
     cells : sequence of PlannedCell
-        As :func:`~adagcn.experiments.campaign.plan` gives them.
+        As returned by :func:`~adagcn.experiments.campaign.plan`.
     results : mapping
         Result by key; runs may be missing.
 
@@ -107,7 +107,7 @@ def _interaction(
     pair: tuple[CellOutcome, CellOutcome | None],
     rich_pair: tuple[CellOutcome | None, CellOutcome | None],
 ) -> PairedComparison | None:
-    """Return the lead of a pair less the lead of another pair, on the same splits."""
+    """Return the lead of a pair minus the lead of another pair, on the same splits."""
     four = [each for each in (*pair, *rich_pair) if each is not None]
     if len(four) < 4 or pair[0] is pair[1]:
         return None

@@ -1,4 +1,4 @@
-"""The tables of a spec, for people and as JSON."""
+"""The tables of a spec, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def accuracy_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
 
 
 def time_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
-    """Return the seconds that the fits took when they were trained."""
+    """Return the seconds that the fits took."""
     seconds = {
         (each.cell.row.label, each.cell.column.label): [r.seconds for _, r in each.finished]
         for each in found

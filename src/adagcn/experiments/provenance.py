@@ -1,4 +1,4 @@
-"""Which code a result comes from."""
+"""Which code produced a result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LIBRARIES = ("numpy", "scipy", "torch", "scikit-learn")
 
 
 def code_versions() -> dict[str, str | None]:
-    """Return the releases of this package, Python and the libraries, and the commit if any."""
+    """Return the versions of this package, Python and the libraries, and the commit if any."""
     libraries = {name: version(name) for name in _LIBRARIES}
     return {
         "adagcn": __version__,
@@ -26,7 +26,7 @@ def code_versions() -> dict[str, str | None]:
 
 @cache  # once a process: what is loaded does not change while it runs
 def code_commit() -> str | None:
-    """Return the commit that this package runs from, ``+changes`` if files differ; else None."""
+    """Return the commit of this checkout, with ``+changes`` if files differ; None if installed."""
     package = Path(__file__).parents[1]
     # A virtual environment may lie inside of another project's checkout: that commit is not ours.
     if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:

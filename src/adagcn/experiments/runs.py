@@ -1,4 +1,4 @@
-"""One run: what determines it, and what comes out."""
+"""One run: what determines it, and its result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Measure = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Param = bool | int | float | str
 
-# Python hides the first ones by default; the last was said when the run was planned.
+# Python hides the first ones by default; the last was shown when the run was planned.
 _UNSAID = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, PresetNotice)
 _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -57,10 +57,10 @@ class Run(BaseModel):
     init : int
         Which repetition on this split, from 0.
     seed : int
-        What the model draws from: the campaign's seed (0) plus ``init``. Repetition 0 is therefore
-        what ``adagcn fit`` gives by default on the same split.
+        Seed of the model: the campaign's seed (0) plus ``init``. Repetition 0 is therefore what
+        ``adagcn fit`` gives by default on the same split.
     threads : int
-        Threads of the numeric libraries; another number may change the last digits.
+        Threads of the numeric libraries; their number may change the last digits.
     """
 
     model_config = _STRICT
@@ -79,7 +79,7 @@ class Run(BaseModel):
 
     @property
     def key(self) -> str:
-        """SHA-256 of all that determines the result, and of nothing else."""
+        """SHA-256 of everything that determines the result, and of nothing else."""
         cause = self.model_dump(
             include={"model", "params", "data_digest", "split_digest", "seed", "threads"}
         )
@@ -91,7 +91,7 @@ class Run(BaseModel):
 
 
 class RunResult(BaseModel):
-    """What one run gave and what it took.
+    """The result of one run, with its time and memory.
 
     Parameters
     ----------
@@ -104,13 +104,13 @@ class RunResult(BaseModel):
     seconds : float
         Time of the fit alone.
     peak_memory_mb : float or None
-        Most memory that the process has held so far; None where the system does not say.
+        Peak memory of the process so far; None if the system does not report it.
     model_digest : str
-        SHA-256 of what was learnt, as ``adagcn fit`` prints it for the same preset.
+        SHA-256 of what was learned, as ``adagcn fit`` prints it for the same preset.
     notices : list of str
         Warnings of the fit.
     versions : dict
-        Releases of this package and the libraries below it, and the commit in a checkout.
+        Versions of this package and its libraries, and the commit in a checkout.
     finished : str
         When, in UTC.
     """
@@ -130,12 +130,12 @@ class RunResult(BaseModel):
 
 
 def canonical_json(value: Any) -> str:
-    """Return the one way to write a value as JSON."""
+    """Return a value as JSON in canonical form."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def resolved_params(model: NodeClassifier) -> dict[str, Param]:
-    """Return every hyper-parameter of a model as ``fit`` will use it, but those it finds itself."""
+    """Return every hyper-parameter as ``fit`` will use it, except those it finds itself."""
     params = {**model.resolved_params(), "class_weight": model.class_weight}
     return {name: value for name, value in params.items() if value is not None}
 
@@ -153,13 +153,13 @@ def execute(run: Run, graph: Graph) -> RunResult:
     Returns
     -------
     RunResult
-        The same whatever process, order or company it runs in, times and memory aside.
+        Independent of the process, the order and other runs, except for time and memory.
     """
     split = make_split(graph, run.split, train_per_class=run.train_per_class)
     if (graph.digest, split.digest) != (run.data_digest, run.split_digest):
         raise IntegrityError(
             "AGC-G910",
-            f"the run {run} was planned on another graph or split than it is given",
+            f"the run {run} was planned on another graph or split",
             got=(graph.digest[:12], split.digest[:12]),
             fix=f"use the data with the digests {run.data_digest[:12]}, {run.split_digest[:12]}",
         )

@@ -1,4 +1,4 @@
-"""What an experiment is: models by data sets under one protocol, checked before a run starts."""
+"""An experiment: models by data sets under one protocol, checked before any run."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ class Row(_Part):
     label : str
         Heading of the row.
     model, preset : str
-        Key of the model and name of its recipe, by default the model's own.
+        Key of the model and name of its preset, by default the model's own.
     settings : dict
-        What differs from the recipe.
+        What differs from the preset.
     n_splits, n_inits : int, optional
-        Instead of the experiment's.
+        Override those of the experiment.
     inits_on : dict
         Initializations on single columns, by label, instead of ``n_inits``.
     columns : list of str, optional
         Labels of the columns that the row has; all by default.
     paper : str, optional
-        Published row that this one stands beside; by default the one with the same label, if any.
+        Published row to compare with; by default the one with the same label, if any.
     depth : Depth, optional
         Which point of which curve the row is; a row written with ``depths`` becomes one for each.
     """
@@ -97,7 +97,7 @@ class Row(_Part):
     @model_validator(mode="before")
     @classmethod
     def _with_preset(cls, fields: Any) -> Any:
-        """Fill in the model's own preset; an unknown model is told of later, by its place."""
+        """Fill in the model's own preset; an unknown model is reported later, with its place."""
         fields = _with_flat_settings(fields)
         if not isinstance(fields, dict) or "preset" in fields:
             return fields
@@ -115,15 +115,15 @@ class Spec(_Part):
     splits : {"val", "test", "stratified"}
         Which splits: numbers 0 to ``n_splits`` − 1 of this kind.
     n_splits, n_inits : int
-        Runs of a cell: so many splits times so many initializations.
+        Runs of a cell: this many splits times this many initializations.
     columns, rows : list
         Data sets and models.
     settings : dict
-        What every row has unless it says otherwise.
+        Settings of every row, unless the row has its own.
     paper : dict
         Published numbers: row → column → mean and half width, in percent.
     published_decimals : int
-        Decimals that the paper prints.
+        Number of decimals in the paper.
     """
 
     title: Name
@@ -139,7 +139,7 @@ class Spec(_Part):
     @model_validator(mode="before")
     @classmethod
     def _with_depths(cls, fields: Any) -> Any:
-        """Write a row with ``depths`` out as one row for each of them."""
+        """Expand a row with ``depths`` into one row for each of them."""
         fields = _with_flat_settings(fields)
         rows = fields.get("rows") if isinstance(fields, dict) else None
         if not isinstance(rows, list):
@@ -147,7 +147,7 @@ class Spec(_Part):
         return {**fields, "rows": [each for row in rows for each in _rows_by_depth(row)]}
 
     def settings_of(self, row: Row) -> dict[str, Param]:
-        """Return what a row sets, its own words over the experiment's."""
+        """Return the settings of a row; its own override the experiment's."""
         return {**self.settings, **row.settings}
 
     def splits_of(self, row: Row) -> int:
@@ -196,9 +196,9 @@ def check_spec(spec: Spec, name: str) -> None:
     Parameters
     ----------
     spec : Spec
-        The experiment; its data sets need not be of the catalog.
+        The experiment; its data sets need not be in the catalog.
     name : str
-        How to call it in messages.
+        What to call it in messages.
     """
     for what, labels in (("columns", spec.columns), ("rows", spec.rows)):
         _check_different(f"{name}: {what}", [each.label for each in labels])
@@ -236,7 +236,7 @@ def _check_model(spec: Spec, row: Row, at: str) -> None:
 
 
 def settings_of(model: str) -> set[str]:
-    """Return the names of what can be set on a model."""
+    """Return the names of a model's settings."""
     return MODELS[model].settable() - {"device"}
 
 
@@ -245,7 +245,7 @@ def _check_size(spec: Spec, row: Row, at: str) -> None:
     if spec.splits != "stratified" and n_splits > N_SPLITS:
         raise InputError(
             "AGC-I943",
-            f"{at}: n_splits goes beyond the {N_SPLITS} splits of kind {spec.splits!r}",
+            f"{at}: n_splits exceeds the {N_SPLITS} splits of kind {spec.splits!r}",
             got=n_splits,
             fix=f'use at most {N_SPLITS}, or splits = "stratified"',
         )
@@ -260,7 +260,7 @@ def _check_paper(spec: Spec, columns: set[str], name: str) -> None:
 
 
 def check_known(key: str, value: str, known: Iterable[str], *, fix: str = "") -> None:
-    """Refuse a value that is not among those known, with the one that comes nearest."""
+    """Refuse an unknown value, and suggest the nearest known one."""
     names = sorted(known)
     if value in names:
         return
@@ -268,9 +268,9 @@ def check_known(key: str, value: str, known: Iterable[str], *, fix: str = "") ->
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     raise InputError(
         "AGC-I944",
-        f"{key} is not known",
+        f"{key} is unknown",
         got=value,
-        fix=f"{hint}It can be {', '.join(names)}{' ' if fix else ''}{fix}",
+        fix=f"{hint}Choose from {', '.join(names)}{' ' if fix else ''}{fix}",
     )
 
 
@@ -278,5 +278,5 @@ def _check_different(key: str, labels: list[str]) -> None:
     twice = [label for label in labels if labels.count(label) > 1]
     if twice:
         raise InputError(
-            "AGC-I945", f"{key} has a label twice", got=twice[0], fix="give each its own"
+            "AGC-I945", f"{key} has a label twice", got=twice[0], fix="make the labels unique"
         )

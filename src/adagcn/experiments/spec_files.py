@@ -1,4 +1,4 @@
-"""Experiments as TOML files: those that come with the package, and a user's own."""
+"""Experiments as TOML files: those of the package, and a user's own."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def load_spec(text: str) -> Spec:
     Returns
     -------
     Spec
-        Every model, preset, setting and data set in it exists; graphs are not looked at.
+        Every model, preset, setting and data set in it exists; graphs are not checked.
 
     Raises
     ------
     InputError
-        There is no such experiment, or something in it is not known; the key is named.
+        There is no such experiment, or something in it is unknown; the key is named.
     """
     if not text.endswith(".toml"):
         shipped = shipped_specs()
@@ -50,8 +50,8 @@ def load_spec(text: str) -> Spec:
         return parse_spec(shipped[text], text)
     path = Path(text)
     if not path.is_file() or path.stat().st_size > _LARGEST:
-        problem = "there is no spec, or it is not a small file"
-        raise InputError("AGC-I940", problem, got=text, fix="name a .toml file")
+        problem = "there is no spec, or it is larger than 1 MiB"
+        raise InputError("AGC-I940", problem, got=text, fix="give the path of a .toml file")
     try:
         return parse_spec(path.read_text("utf-8"), text)
     except UnicodeDecodeError as error:
@@ -59,11 +59,13 @@ def load_spec(text: str) -> Spec:
 
 
 def parse_spec(toml: str, name: str) -> Spec:
-    """Return the experiment that a TOML text describes, checked; ``name`` is for messages."""
+    """Return the experiment described in TOML, checked; ``name`` is for messages."""
     try:
         fields = tomllib.loads(toml)
     except tomllib.TOMLDecodeError as error:
-        raise InputError("AGC-I942", f"{name} is not TOML: {error}", fix="mend that line") from None
+        raise InputError(
+            "AGC-I942", f"{name} is not TOML: {error}", fix="correct that line"
+        ) from None
     spec = make_spec(fields, name)
     for number, column in enumerate(spec.columns):
         check_known(f"{name}: columns[{number}].dataset", column.dataset, CATALOG)
@@ -81,7 +83,7 @@ def make_spec(fields: Mapping[str, Any], name: str) -> Spec:
 
 
 def _explained(error: ValidationError, name: str) -> InputError:
-    """Return the first fault in our words; an unknown key with the one that comes nearest."""
+    """Return an error for the first fault; for an unknown key, suggest the nearest one."""
     faults = error.errors(include_url=False)
     first = next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])
     place = first["loc"]
@@ -93,11 +95,11 @@ def _explained(error: ValidationError, name: str) -> InputError:
         hint = f"did you mean {near[0]!r}? " if near else ""
         return InputError(
             "AGC-I946",
-            f"{name}: there is no key {key}",
+            f"{name}: unknown key {key}",
             got=first["input"],
-            fix=f"{hint}It can be {', '.join(keys)}",
+            fix=f"{hint}Choose from {', '.join(keys)}",
         )
     message, got = first["msg"], ... if first["type"] == "missing" else first["input"]
     if "settings" in place[:-1]:  # one fault for each type that a setting may have; say it once
-        key, message = key.rpartition(".")[0], "should be a number, a text, true or false"
+        key, message = key.rpartition(".")[0], "should be a number, text, true or false"
     return InputError("AGC-I947", f"{name}: {key}: {message}", got=got)

@@ -1,12 +1,12 @@
-"""What a set of runs says: means with intervals, paired tests, and the spread by depth.
+"""Statistics of runs: means with intervals, paired tests, and the spread by depth.
 
-Runs come as an array with one row per split and one column per initialization; NaN is a run that
-is missing. The paper treats all runs as independent. Initializations of one split are not: they
-share their labeled nodes. Each question is therefore answered twice, over the runs as the paper
-does it and over the splits, and the second answer is the one to believe.
+Runs are an array with one row per split and one column per initialization; NaN is a missing run.
+The paper treats all runs as independent. Initializations of one split are not: they share their
+labeled nodes. Each question is therefore answered twice, over the runs as in the paper and over the
+splits; trust the second answer.
 
 Intervals are percentile bootstraps with a fixed seed, so that the same runs give the same bytes.
-They are too narrow where splits are few: on normal data they hold the true mean in about 93 % of
+They are too narrow with few splits: on normal data they contain the true mean in about 93 % of
 cases with 20 splits, 83 % with five and 50 % with two.
 """
 
@@ -37,7 +37,7 @@ class Summary:
     Attributes
     ----------
     n : int
-        Runs that are there.
+        Number of runs.
     n_splits, n_inits : int
         Splits with a run, and the most runs that a split has.
     mean : float
@@ -47,7 +47,7 @@ class Summary:
     run_interval : (float, float) or None
         95 % interval of the mean as the paper computes it, resampling runs; None with one run.
     paper_half_width : float or None
-        What the paper prints after ±: the longer arm of ``run_interval``.
+        What the paper prints after ±: the larger half of ``run_interval``.
     std : float or None
         Standard deviation over runs (n − 1); None with one run.
     """
@@ -103,13 +103,13 @@ class DepthCurve:
     Attributes
     ----------
     depths : tuple of int
-        The depths, rising.
+        The depths, in increasing order.
     mean : tuple of float
         Over the runs that reach the depth.
     std : tuple of (float or None)
-        Standard deviation over runs (n − 1); None where one run is left.
+        Standard deviation over runs (n − 1); None for a single run.
     lo, hi : tuple of float
-        2.5th and 97.5th percentile of the runs: where single runs lie, not where the mean lies.
+        2.5th and 97.5th percentiles of the runs: the range of single runs, not of the mean.
     n : tuple of int
         Runs that reach the depth.
     """
@@ -130,8 +130,8 @@ def summarize(accuracy: Runs, *, seed: int = BOOTSTRAP_SEED) -> Summary:
     accuracy : ndarray of shape (n_splits, n_inits)
         One number per run; NaN is a missing run.
     seed : int
-        Seed of the bootstrap. Both intervals start from it, so that they are equal where every
-        split has one run.
+        Seed of the bootstrap. Both intervals use it, so that they are equal if every split has
+        one run.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def summarize(accuracy: Runs, *, seed: int = BOOTSTRAP_SEED) -> Summary:
     Raises
     ------
     InputError
-        If ``accuracy`` is not two-dimensional, not finite, or without any run.
+        If ``accuracy`` is not two-dimensional, not finite, or has no run.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def compare_paired(a: Runs, b: Runs, *, seed: int = BOOTSTRAP_SEED) -> PairedCom
     Parameters
     ----------
     a, b : ndarray of shape (n_splits, n_inits)
-        Runs of the two models in the same places; where either is NaN, both are left out.
+        Runs of the two models in the same places; if either is NaN, both are left out.
     seed : int
         Seed of the bootstrap.
 
@@ -224,7 +224,7 @@ def compare_paired(a: Runs, b: Runs, *, seed: int = BOOTSTRAP_SEED) -> PairedCom
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjust p-values for being several (Holm 1979); None, a test not made, stays None.
+    """Adjust p-values for multiple tests (Holm 1979); None, a test not made, stays None.
 
     Parameters
     ----------
@@ -244,7 +244,9 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     made = [p for p in p_values if p is not None]
     wrong = [p for p in made if not 0 <= p <= 1]
     if wrong:
-        raise InputError("AGC-I953", "p_values holds a number that is no probability", got=wrong[0])
+        raise InputError(
+            "AGC-I953", "p_values holds a number that is not a probability", got=wrong[0]
+        )
     order = np.argsort(made, kind="stable")
     stepped = np.sort(made) * np.arange(len(made), 0, -1)
     adjusted = np.empty(len(made))
@@ -270,21 +272,21 @@ def spread_by_depth(accuracy_by_depth: Runs, *, depths: Sequence[int] | None = N
     Raises
     ------
     InputError
-        If a depth has no run, or ``depths`` does not name every column in rising order.
+        If a depth has no run, or ``depths`` does not name every column in increasing order.
     """
     runs = _checked(accuracy_by_depth, "accuracy_by_depth", "AGC-I954")
     named = tuple(range(runs.shape[1]) if depths is None else depths)
     if len(named) != runs.shape[1] or list(named) != sorted(set(named)):
         raise InputError(
             "AGC-I955",
-            f"depths does not name the {runs.shape[1]} columns in rising order",
+            f"depths must name the {runs.shape[1]} columns in increasing order",
             got=named,
         )
     n = (~np.isnan(runs)).sum(axis=0)
     if not n.all():
         raise InputError(
             "AGC-I956",
-            "accuracy_by_depth has a column without any run",
+            "accuracy_by_depth has a column without runs",
             got=int(np.argmin(n)),
             fix="leave out the depths that no run reaches",
         )
@@ -304,7 +306,7 @@ def _checked(runs: Any, name: str, code: str) -> Runs:
     if array.ndim != 2 or np.isinf(array).any() or not (~np.isnan(array)).any():
         raise InputError(
             code,
-            f"{name} is not a table of runs with at least one number",
+            f"{name} must be a table of runs with at least one number",
             got=f"shape {array.shape}, {np.isfinite(array).sum()} finite numbers",
             fix="give one row per split (or run) and one column per initialization (or depth)",
         )

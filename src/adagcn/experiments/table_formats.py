@@ -1,6 +1,6 @@
-"""How a table of text is written: Markdown for GitHub, LaTeX, or lines for a terminal.
+"""Tables as text: Markdown for GitHub, LaTeX, or lines for a terminal.
 
-Every word may come from a user's file, so each format escapes what it would obey.
+Any word may come from a user's file, so each format escapes its special characters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table whose cells are words already.
+    """A table whose cells are text.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class TextTable:
     notes : list of str
         Sentences to put below.
     n_words : int
-        So many columns from the left are words and are aligned left; the others are numbers.
+        Number of text columns, at the left and aligned left; the others are numbers.
     """
 
     title: str
@@ -57,7 +57,7 @@ class TextTable:
 
 
 def markdown(table: TextTable) -> str:
-    """Return the table as Markdown of GitHub's kind, its source in line as well."""
+    """Return the table as GitHub Markdown, with the columns of its source aligned."""
     rows = [["<br>".join(map(markdown_text, lines)) for lines in row] for row in table.body]
     names = [*map(markdown_text, table.header)]
     # The rule goes through the alignment: "--:" makes a column three wide, as GitHub wants it.
@@ -70,7 +70,7 @@ def markdown(table: TextTable) -> str:
 
 
 def text(table: TextTable, width: int | None = None) -> str:
-    """Return the table as lines of a terminal, its notes wrapped at ``width`` if that is given."""
+    """Return the table as lines for a terminal, with notes wrapped at ``width`` if given."""
     rows = [[*map(one_line, row)] for row in (table.header, *_stacked(table))]
     header, *body = _aligned(rows, table.n_words)
     rule = ["─" * cell_len(name) for name in header]
@@ -108,7 +108,7 @@ def latex(table: TextTable) -> str:
 
 
 def one_line(words: str) -> str:
-    """Return ``words`` on one line, with characters that a terminal would obey spelled out."""
+    """Return ``words`` on one line, with control characters spelled out."""
     joined = " ".join(words.split())
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in joined)
 

@@ -1,4 +1,4 @@
-"""What stands in a table of results, in words: every number with what is needed to judge it."""
+"""The text of a table of results: every number with what is needed to judge it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from adagcn.errors import counted
 from adagcn.experiments.table_formats import TextTable
 
 if TYPE_CHECKING:
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
 
 _FEW_SPLITS = 10  # below this, the bootstrap interval is clearly too narrow
 _LEGEND: dict[Unit, str] = {
-    "percent": "Mean accuracy in % over n runs; in brackets its 95 % bootstrap interval, "
-    "which resamples splits.",
-    "points": "Mean difference of accuracy in percentage points over n runs; in brackets its 95 % "
-    "bootstrap interval, which resamples splits.",
-    "seconds": "Mean seconds a run over n runs; in brackets the range of the middle 95 % of runs.",
+    "percent": "Mean accuracy in % over n runs; in brackets its 95 % bootstrap interval "
+    "over splits.",
+    "points": "Mean difference in accuracy in percentage points over n runs; in brackets its 95 % "
+    "bootstrap interval over splits.",
+    "seconds": "Mean seconds per run over n runs; in brackets the middle 95 % of runs.",
 }
 _QUANTITY: dict[Unit, str] = {"percent": "accuracy", "points": "difference", "seconds": "seconds"}
 
@@ -36,7 +37,7 @@ def wide_table(table: Table) -> TextTable:
 
 
 def long_table(table: Table) -> TextTable:
-    """Return a row per model and data set, for narrow places."""
+    """Return a row per model and data set, for narrow terminals."""
     body = []
     for row in table.rows:
         names = row.label
@@ -50,7 +51,8 @@ def long_table(table: Table) -> TextTable:
 
 def comparison_note(label: str, other: str, found: PairedComparison) -> str:
     """Return a paired comparison of two rows as one sentence for the notes of a table."""
-    scope = f"{found.n_splits} splits, {found.n_runs} pairs of runs"
+    pairs = f"{found.n_runs:,} {'pair' if found.n_runs == 1 else 'pairs'} of runs"
+    scope = f"{counted(found.n_splits, 'split')}, {pairs}"
     tests = [
         f"{name} {_p_value(p)}"
         for name, p in (
@@ -65,7 +67,7 @@ def comparison_note(label: str, other: str, found: PairedComparison) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as people say them.
+    """Return seconds in words.
 
     >>> duration(7261), duration(200.4), duration(12.34)
     ('2 h 01 min', '3 min 20 s', '12.3 s')
@@ -122,13 +124,12 @@ def _notes(table: Table) -> list[str]:
     one = "run" if table.unit == "seconds" else "split"
     notes = [_LEGEND[table.unit]]
     if any(cell.interval is None for cell in there):
-        notes.append(f"A dash in brackets: one {one} gives no interval.")
+        notes.append(f"[–]: a single {one} has no interval.")
     if any(cell.n_splits and 1 < cell.n_splits < _FEW_SPLITS for cell in there):
         notes.append(f"Intervals from fewer than {_FEW_SPLITS} splits are too narrow.")
     if any(cell.published for cell in cells):
         notes.append(
-            "paper: the published mean ± half width, which resamples runs and is narrower for it; "
-            "then ours minus the paper's."
+            "paper: the published mean ± half width (over runs, hence narrower), and ours minus it."
         )
     return [*notes, *_missing(table), *table.notes]
 
@@ -136,7 +137,7 @@ def _notes(table: Table) -> list[str]:
 def _missing(table: Table) -> Iterator[str]:
     for row in table.rows:
         gaps = [
-            f"{column} {cell.n} of {cell.planned} runs"
+            f"{column} {cell.n:,} of {counted(cell.planned or 0, 'run')}"
             for column, cell in zip(table.columns, row.cells, strict=True)
             if cell.incomplete
         ]

@@ -1,8 +1,8 @@
-"""Tables of results: one model of a table, written as Markdown, LaTeX, plain text or CSV.
+"""Tables of results, written as Markdown, LaTeX, plain text or CSV.
 
-Numbers are shares of one inside and percent on paper. What a reader needs to judge a number stands
-with it: its interval, the number of runs, the preset, the paper's number and the difference, and
-whether runs are missing. A table holds no times and no dates, so the same runs give the same bytes.
+Numbers are stored as shares of one and written in percent. Next to each number is what a reader
+needs to judge it: its interval, the number of runs, the preset, the paper's number, the difference,
+and whether runs are missing. A table has no times or dates, so the same runs give the same bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from rich.cells import cell_len
 
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 from adagcn.experiments import table_formats
 from adagcn.experiments.table_formats import TextTable, one_line
 from adagcn.experiments.table_words import duration, long_table, wide_table
@@ -41,7 +41,7 @@ class Cell:
     Attributes
     ----------
     mean : float or None
-        A share of one (or seconds); None if no run is there.
+        A share of one (or seconds); None without runs.
     interval : (float, float) or None
         Its 95 % interval; None with a single split.
     n : int
@@ -49,11 +49,11 @@ class Cell:
     preset : str
         What was run.
     published : (float, float) or None
-        Mean and half width that the paper prints, in the unit of ``mean``.
+        The paper's mean and half width, in the unit of ``mean``.
     planned : int or None
-        Runs that there should be; None if nobody said.
+        Runs that there should be; None if not known.
     n_splits : int or None
-        Splits behind it; the table says so where they are few.
+        Splits behind it; a note of the table tells if they are few.
     """
 
     mean: float | None
@@ -73,7 +73,7 @@ class Cell:
         published: tuple[float, float] | None = None,
         planned: int | None = None,
     ) -> Cell:
-        """Return the cell of a summary, or the visibly missing cell of None."""
+        """Return the cell of a summary; None gives a cell shown as missing."""
         if summary is None:
             return cls(None, None, 0, preset, published, planned)
         return cls(
@@ -88,12 +88,12 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """Ours minus the paper's, where both are there."""
+        """Ours minus the paper's, if there are both."""
         return None if self.mean is None or not self.published else self.mean - self.published[0]
 
     @property
     def incomplete(self) -> bool:
-        """Whether runs that were planned are not there."""
+        """Whether planned runs are missing."""
         return self.planned is not None and self.n < self.planned
 
 
@@ -116,7 +116,7 @@ class Table:
     title : str
         What the table shows, on one line.
     columns : tuple of str
-        Names of the columns of cells; those of label, preset and n are added.
+        Names of the columns of cells; label, preset and n are added.
     rows : tuple of Row
         One per model and preset.
     notes : tuple of str
@@ -124,7 +124,7 @@ class Table:
     unit : {"percent", "points", "seconds"}
         Shares written as percent, signed differences of shares, or seconds.
     published_decimals : int
-        Decimals that the paper prints.
+        Number of decimals in the paper.
     """
 
     title: str
@@ -139,7 +139,7 @@ class Table:
             if len(row.cells) != len(self.columns):
                 raise InputError(
                     "AGC-I960",
-                    f"row {row.label!r} has not one cell for each of {len(self.columns)} columns",
+                    f"row {row.label!r} must have one cell for each of {len(self.columns)} columns",
                     got=len(row.cells),
                 )
         if self.unit != "seconds":
@@ -157,7 +157,7 @@ class TimingRow:
 
 
 def render(table: Table, style: Style) -> str:
-    """Return the table as text that ends with a line break; the same table, the same text.
+    """Return the table as text that ends with a line break.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def render(table: Table, style: Style) -> str:
     Raises
     ------
     InputError
-        If the style is not known.
+        If the style is unknown.
     """
     writers: dict[str, Callable[[TextTable], str]] = {
         "md": table_formats.markdown,
@@ -184,12 +184,12 @@ def render(table: Table, style: Style) -> str:
     if style == "csv":
         return _csv(table)
     if style not in writers:
-        raise InputError("AGC-I962", f"style is none of csv, {', '.join(writers)}", got=style)
+        raise InputError("AGC-I962", f"style must be one of csv, {', '.join(writers)}", got=style)
     return writers[style](wide_table(table))
 
 
 def render_for_terminal(table: Table, width: int) -> str:
-    """Return the table as text that fits a terminal: one line per cell where rows are too long.
+    """Return the table as text that fits a terminal: one line per cell if rows are too long.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def render_for_terminal(table: Table, width: int) -> str:
 def timing_table(
     title: str, columns: Sequence[str], rows: Sequence[TimingRow], *, notes: Sequence[str] = ()
 ) -> Table:
-    """Return a table of seconds a run, with the total of every row in the notes.
+    """Return a table of seconds per run, with the total of every row in the notes.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def timing_table(
         With the unit seconds.
     """
     totals = [
-        f"{row.label} ({row.preset}): {sum(map(len, row.seconds))} runs took "
+        f"{row.label} ({row.preset}): {counted(sum(map(len, row.seconds)), 'run')} took "
         f"{duration(sum(map(math.fsum, row.seconds)))} in all."
         for row in rows
     ]
@@ -252,9 +252,9 @@ def _check_shares(cells: Iterable[Cell]) -> None:
         if wrong:
             raise InputError(
                 "AGC-I961",
-                "a cell holds a number that is no share of one",
+                "a cell holds a number that is not a share of one",
                 got=wrong[0],
-                fix="divide percentages by 100, those of the paper too",
+                fix="divide percentages by 100, including those of the paper",
             )
 
 

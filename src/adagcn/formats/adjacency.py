@@ -1,4 +1,4 @@
-"""From edges to the adjacency: what direction, weight, self-loop and duplicate mean."""
+"""From edges to the adjacency: how direction, weights, self-loops and duplicates are treated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 
 Directed: TypeAlias = Literal["ignore", "keep", "reverse", "error"]
 SelfLoops: TypeAlias = Literal["keep", "drop", "error"]
@@ -38,7 +38,7 @@ class EdgeRules:
 
 @dataclass
 class Changes:
-    """What was changed on the way, and which of it nobody asked for."""
+    """What was changed while reading, and which changes the user did not ask for."""
 
     phrases: list[str] = field(default_factory=list)
     surprises: list[str] = field(default_factory=list)
@@ -75,7 +75,7 @@ def adjacency_from_edges(
         Collects what was changed.
     both_ways_expected : bool
         Whether an undirected graph would list each edge in both directions, so that making one-way
-        edges two-way is a change worth telling.
+        edges two-way is a change worth reporting.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def _is_used(values: NDArray[np.float64], changes: Changes) -> NDArray[np.bool_]
         used = values.astype(np.float32) > 0
     n_zero = len(values) - int(np.count_nonzero(used))
     if n_zero:
-        changes.note(f"{_count(n_zero, 'edge')} of weight zero dropped", surprising=True)
+        changes.note(f"{counted(n_zero, 'edge')} of weight zero dropped", surprising=True)
     values[~used] = 0.0
     return used
 
@@ -176,11 +176,11 @@ def _merged(
     if not n_again:
         return keys, values
     if duplicates == "error":
-        problem = f"{_count(n_again, 'edge')} repeated, and duplicates='error'"
+        problem = f"{counted(n_again, 'repeated edge')}, but duplicates='error'"
         fix = "remove them, or choose duplicates='max' or 'sum'"
         raise InputError("AGC-I164", problem, fix=fix)
     kept = "their weights added" if duplicates == "sum" else "the largest weight kept"
-    phrase = f"{_count(n_again, 'duplicate edge')} merged, {kept}"
+    phrase = f"{counted(n_again, 'duplicate edge')} merged, {kept}"
     changes.note(phrase, surprising=duplicates == "max")
     combine = np.add if duplicates == "sum" else np.maximum
     return keys[starts], combine.reduceat(values, starts)
@@ -191,7 +191,7 @@ def _finished(
 ) -> sparse.csr_array:
     """Return the adjacency after weights, self-loops and direction, in this order."""
     if not rules.weighted and (matrix.data != 1).any():
-        changes.note(f"{_count(int((matrix.data != 1).sum()), 'edge weight')} set to 1")
+        changes.note(f"{counted(int((matrix.data != 1).sum()), 'edge weight')} set to 1")
         matrix = sparse.csr_array(
             (np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape
         )
@@ -209,10 +209,10 @@ def _loops_settled(
     if self_loops == "keep" or not len(looped):
         return matrix
     if self_loops == "error":
-        problem = f"{_count(len(looped), 'self-loop')} found, and self_loops='error'"
+        problem = f"{counted(len(looped), 'self-loop')}, but self_loops='error'"
         fix = "remove them, or choose self_loops='keep' or 'drop'"
         raise InputError("AGC-I165", problem, got=looped[:5].tolist(), fix=fix)
-    changes.note(f"{_count(len(looped), 'self-loop')} dropped")
+    changes.note(f"{counted(len(looped), 'self-loop')} dropped")
     return without_self_loops(matrix)
 
 
@@ -226,16 +226,14 @@ def _direction_settled(
         return reverse
     one_way, unequal = _asymmetry(matrix, reverse)
     if directed == "error" and (one_way or unequal):
-        problem = (
-            f"the graph is directed, and directed='error': {_count(one_way, 'edge')} one way only"
-        )
-        problem += f", {_count(unequal, 'pair')} of unequal weight" if unequal else ""
-        fix = "choose directed='ignore' to join both ends of every edge, 'keep' or 'reverse'"
+        problem = f"the graph is directed, but directed='error': {counted(one_way, 'one-way edge')}"
+        problem += f", {counted(unequal, 'pair')} of unequal weight" if unequal else ""
+        fix = "choose directed='ignore' to make every edge two-way, 'keep' or 'reverse'"
         raise InputError("AGC-I166", problem, fix=fix)
     if one_way and both_ways_expected:
-        changes.note(f"{_count(one_way, 'one-way edge')} made two-way", surprising=True)
+        changes.note(f"{counted(one_way, 'one-way edge')} made two-way", surprising=True)
     if unequal:
-        phrase = f"{_count(unequal, 'edge')} with another weight in each direction, the larger kept"
+        phrase = f"{counted(unequal, 'edge')} with a different weight each way, the larger kept"
         changes.note(phrase, surprising=True)
     return symmetrized(matrix)
 
@@ -246,7 +244,3 @@ def _asymmetry(matrix: sparse.csr_array, reverse: sparse.csr_array) -> tuple[int
     one_way = int(matrix.nnz) - shared
     differing = int((matrix != reverse).nnz)  # a one-way edge differs in two places, a pair too
     return one_way, (differing - 2 * one_way) // 2
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

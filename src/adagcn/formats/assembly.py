@@ -1,4 +1,4 @@
-"""Edges, features and labels are brought into one order of nodes: the fields of a graph."""
+"""Brings edges, features and labels into one order of nodes: the fields of a graph."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 from adagcn.formats.adjacency import (
     Changes,
     EdgeRules,
@@ -27,7 +27,7 @@ from adagcn.formats.nodes import Nodes, NodeSource, read_nodes
 
 @dataclass(frozen=True)
 class Parts:
-    """The checked fields of a graph, and what was changed on the way to them."""
+    """The checked fields of a graph, and what was changed while reading them."""
 
     adjacency: sparse.csr_array
     features: Matrix
@@ -99,8 +99,8 @@ def _node_order(ids: dict[str, IdColumn], nodes: Nodes) -> NDArray[Any]:
     if ends.size and (ends.dtype != np.int64 or ends[0] < 0 or ends[-1] >= nodes.n_rows):
         raise InputError(
             "AGC-I190",
-            f"features or labels have {nodes.n_rows:,} rows without ids, but the ids in the edges "
-            f"are not all between 0 and {nodes.n_rows - 1:,}",
+            f"features or labels have {counted(nodes.n_rows, 'row')} without ids, but the ids in "
+            f"the edges are not all between 0 and {nodes.n_rows - 1:,}",
             got=[*ends[:2].tolist(), *ends[2:][-2:].tolist()],
             fix="pass node_ids, the id of each row in order",
         )
@@ -142,7 +142,7 @@ def _aligned_features(
     rows[_rows_of(ids, index)] = np.arange(len(ids.codes))
     if (rows < 0).any():
         without = index.node_ids[rows < 0]
-        problem = f"{len(without):,} nodes have no row in the feature table"
+        problem = f"the feature table has no row for {counted(len(without), 'node')}"
         raise InputError("AGC-I192", problem, got=without[:5].tolist(), fix="add their rows")
     return features if np.array_equal(rows, np.arange(n_nodes)) else features[rows]
 
@@ -163,7 +163,7 @@ def _rows_of(ids: IdColumn, index: NodeIndex) -> NDArray[np.intp]:
     positions = index.locate(ids, ids.argument)
     if len(ids.distinct) < len(ids.codes):
         counts = np.bincount(ids.codes)
-        problem = f"{ids.argument} has nodes that come more than once"
+        problem = f"{ids.argument} lists some nodes more than once"
         got = ids.distinct[counts > 1][:5].tolist()
         raise InputError("AGC-I193", problem, got=got, fix="keep one row per node")
     return positions
@@ -179,5 +179,5 @@ def _dense_adjacency(adjacency: Any) -> sparse.csr_array:
 
 def _check_length(argument: str, length: int, n_nodes: int) -> None:
     if length != n_nodes:
-        problem = f"{argument} must have one row for each of the {n_nodes:,} nodes"
+        problem = f"{argument} must have one row for each of the {counted(n_nodes, 'node')}"
         raise InputError("AGC-I195", problem, got=length, fix="check that they belong together")

@@ -1,4 +1,4 @@
-"""Files that are either wholly there or not there at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises
     ------
     ResourceError
-        If the disk is full, the folder is missing or may not be written to.
+        If the disk is full, or the folder is missing or not writable.
     """
     final = Path(path)
     # A hidden name with a random part: two writers of one file never share a temporary file.
@@ -51,14 +51,14 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise ResourceError(
             "AGC-R200",
             f"the file {str(final)!r} could not be written: {error.strerror or error}",
-            fix="check that its folder exists, may be written to and has room",
+            fix="check that its folder exists, is writable and has free space",
         ) from error
     finally:
         draft.unlink(missing_ok=True)
 
 
 def write_bytes(path: str | os.PathLike[str], payload: bytes) -> None:
-    """Write ``payload`` to ``path``, whole or not at all.
+    """Write ``payload`` to ``path``, completely or not at all.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One column of anything becomes a NumPy array, exactly: no integer ever passes through a float."""
+"""Converts any column to a NumPy array, exactly: no integer ever passes through a float."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of edges in every form a user may have them: file, frame, array, pair of columns."""
+"""Edge lists in every supported form: file, frame, array, pair of columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 from adagcn.formats.columns import as_array, is_tensor, tensor_to_numpy
 from adagcn.formats.matrices import numeric_column
 from adagcn.formats.node_ids import IdColumn, as_id_column
@@ -17,7 +17,7 @@ from adagcn.formats.tables import is_table, read_table
 
 @dataclass(frozen=True)
 class EdgeList:
-    """Edges by the ids of their ends.
+    """Edges, given by the ids of their ends.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ def read_edges(
     weight: Any = None,
     header: bool | None = None,
 ) -> EdgeList:
-    """Read a list of edges; :meth:`adagcn.Graph.from_edges` says in which forms.
+    """Read a list of edges; :meth:`adagcn.Graph.from_edges` lists the supported forms.
 
     Raises
     ------
     InputError
-        If it is none of these forms, or the numbers of ends and weights differ.
+        If the form is not supported, or the numbers of ends and weights differ.
     FormatError
         If a file cannot be read.
     """
@@ -128,6 +128,6 @@ def _weights(weight: Any, n_edges: int) -> NDArray[Any]:
     if weights.dtype == object:
         weights = np.array([np.nan if w is None else w for w in weights])
     if len(weights) != n_edges:
-        problem = f"weight must have one value for each of the {n_edges:,} edges"
+        problem = f"weight must have one value for each of the {counted(n_edges, 'edge')}"
         raise InputError("AGC-I175", problem, got=len(weights))
     return weights

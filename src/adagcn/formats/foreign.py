@@ -1,4 +1,4 @@
-"""Graphs of other libraries, known by their shape and never imported."""
+"""Graphs of other libraries, recognized by their attributes; nothing is imported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 from adagcn.formats.columns import as_objects, is_tensor, tensor_to_numpy
 from adagcn.formats.edges import EdgeList
 from adagcn.formats.node_ids import as_id_column
@@ -70,12 +70,12 @@ def networkx_labels(graph: Any, name: str) -> NDArray[Any]:
     labels = as_objects([attributes.get(name) for _, attributes in graph.nodes(data=True)])
     if all(value is None for value in labels):
         problem = f"no node of the networkx graph has the attribute {name!r}"
-        raise InputError("AGC-I180", problem, fix="name the attribute that holds the labels")
+        raise InputError("AGC-I180", problem, fix="give the attribute that holds the labels")
     return labels
 
 
 def pyg_edges(data: Any) -> EdgeList:
-    """Return the edges of a PyTorch Geometric ``Data``, weighted by ``edge_weight`` if it has it.
+    """Return the edges of a PyTorch Geometric ``Data``, weighted by ``edge_weight`` if present.
 
     An ``edge_attr`` of one column counts as weights; a wider one does not.
 
@@ -115,7 +115,9 @@ def _is_weights(value: Any) -> bool:
 def _attribute_matrix(graph: Any, name: str) -> NDArray[Any]:
     missing = [node for node, attributes in graph.nodes(data=True) if name not in attributes]
     if missing:
-        problem = f"{len(missing):,} nodes of the networkx graph lack the attribute {name!r}"
+        problem = (
+            f"{counted(len(missing), 'node')} of the networkx graph without attribute {name!r}"
+        )
         raise InputError("AGC-I182", problem, got=missing[:5])
     rows = [np.ravel(np.asarray(a[name])) for _, a in graph.nodes(data=True)]
     if len({len(row) for row in rows}) > 1:

@@ -1,4 +1,4 @@
-"""Arrays as values: read-only views of them, and the digest of their content."""
+"""Arrays as values: read-only views, and the digest of their content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import sparse
 
 
 def read_only(array: Any) -> Any:
-    """Return a read-only view of an array or CSR matrix; the one that was given stays as it is.
+    """Return a read-only view of an array or CSR matrix; the original stays writable.
 
     A matrix whose columns are not sorted or that has duplicates is copied into order first, since
     SciPy would later try to do so in place.

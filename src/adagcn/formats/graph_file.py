@@ -1,9 +1,9 @@
 """Graphs in ``.npz`` files, in the layout of the PPNP authors' data sets.
 
 ``adj_matrix`` and ``attr_matrix`` are raw CSR arrays (``.data``, ``.indices``, ``.indptr``,
-``.shape``), the second may also be one dense array; ``labels`` index ``class_names``. Beyond that
-layout, ``node_ids`` (or ``node_ids.decimal`` for integers past 64 bits), ``feature_norm`` and
-``feature_dtype`` may be there.
+``.shape``); the second may also be one dense array. ``labels`` index ``class_names``. In addition
+to that layout, a file may hold ``node_ids`` (or ``node_ids.decimal`` for integers past 64 bits),
+``feature_norm`` and ``feature_dtype``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from adagcn.errors import FormatError, InputError
+from adagcn.errors import FormatError, InputError, counted
 from adagcn.formats.adjacency import EdgeRules
 from adagcn.formats.assembly import Parts, parts_from_matrix
 from adagcn.formats.columns import are_decimals, exact_integers
@@ -34,7 +34,7 @@ _KEYS = {
 
 
 def read_graph(path: str | os.PathLike[str]) -> tuple[Parts, Literal["l1"] | None]:
-    """Read the parts of a graph as they are in the file, and what its features are divided by.
+    """Read the parts of a graph as stored in the file, and the norm that divided its features.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[Parts, Literal["l1"] | Non
 
 
 def write_graph(path: str | os.PathLike[str], parts: Parts, feature_norm: str | None) -> None:
-    """Write the parts of a graph to an ``.npz`` file, the same parts to the same bytes."""
+    """Write the parts of a graph to an ``.npz`` file; the same parts give the same bytes."""
     members = {**_csr_members(parts.adjacency, "adj_matrix")}
     if sparse.issparse(parts.features):
         members |= _csr_members(parts.features, "attr_matrix")
@@ -116,14 +116,14 @@ def _indexed(labels: NDArray[Any], classes: NDArray[Any], n_nodes: int) -> Encod
         problem = "class_names must all be different"
         raise FormatError("AGC-F113", problem, got=classes.tolist())
     if labels.shape != (n_nodes,):
-        problem = f"labels must have one row for each of the {n_nodes:,} nodes"
+        problem = f"labels must have one row for each of the {counted(n_nodes, 'node')}"
         raise FormatError("AGC-F114", problem, got=labels.shape)
     if labels.dtype.kind not in "iu" or classes.ndim != 1 or classes.dtype.kind not in "biuU":
         problem = "labels must be integers, and class_names one column of names or integers"
         raise FormatError("AGC-F118", problem, got=(str(labels.dtype), str(classes.dtype)))
     labels = labels.astype(np.int64)
     if labels.size and (labels.min() < UNKNOWN or labels.max() >= len(classes)):
-        problem = f"labels must be between -1 and {len(classes) - 1}, the last of class_names"
+        problem = f"labels must be between -1 and {len(classes) - 1:,}, the last of class_names"
         raise FormatError("AGC-F119", problem, got=(int(labels.min()), int(labels.max())))
     return labels, classes
 

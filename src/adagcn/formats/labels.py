@@ -1,4 +1,4 @@
-"""Labels: values of one kind become indices into the sorted classes, −1 where unknown."""
+"""Labels as indices into the sorted classes, −1 where unknown."""
 
 from __future__ import annotations
 
@@ -120,6 +120,6 @@ def _checked_integers(array: NDArray[Any], argument: str) -> NDArray[np.int64]:
             "AGC-I154",
             f"{argument} must not be negative, except -1 for unknown; row {row} is",
             got=int(array[row]),
-            fix="renumber the classes or use strings",
+            fix="renumber the classes, or use strings",
         )
     return array

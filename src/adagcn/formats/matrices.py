@@ -1,4 +1,4 @@
-"""Matrices from outside: checked, finite, in the one form that the library computes with."""
+"""Matrices from outside: checked, finite, and in the form that the library computes with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from adagcn.errors import FormatError, InputError
+from adagcn.errors import FormatError, InputError, counted
 from adagcn.formats.columns import as_array, is_tensor, tensor_to_numpy
 from adagcn.formats.tables import Table
 
@@ -155,11 +155,12 @@ def check_finite(matrix: Any, argument: str) -> None:
     if not bad.any():
         return  # finite terms whose sum overflows
     row, column = _first_place(matrix, bad)
+    n_bad = int(np.count_nonzero(bad))
     raise InputError(
         "AGC-I145",
-        f"{argument} holds {np.count_nonzero(bad):,} values that are NaN or infinite or too large, "
-        f"the first in row {row}, column {column}",
-        fix="fill missing values and scale large ones first",
+        f"{argument} holds {counted(n_bad, 'value')} (NaN, infinite or too large) "
+        f"that cannot be used, the first in row {row}, column {column}",
+        fix="fill in missing values and scale large ones first",
     )
 
 

@@ -1,4 +1,4 @@
-"""Node ids: integers of any size or strings, exact and in one form."""
+"""Node ids: integers of any size, or strings, in one exact form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 from adagcn.formats.columns import are_decimals, as_array, exact_integers
 
 IdKind = Literal["integers", "strings"]
@@ -32,7 +32,7 @@ class IdColumn:
     argument : str
         What to call the column in messages.
     untyped : bool
-        Whether it was read from a text file, so that its strings may yet turn out to be integers.
+        Whether it was read from a text file, so that its strings may stand for integers.
     """
 
     distinct: NDArray[Any]
@@ -123,7 +123,9 @@ def _from_objects(array: NDArray[Any], argument: str) -> NDArray[Any]:
         return exact_integers(array.tolist())
     missing = [i for i, value in enumerate(array.tolist()) if value is None or value != value]
     if missing:
-        problem = f"{argument} has {len(missing):,} missing ids, the first in row {missing[0]}"
+        problem = (
+            f"{argument} has {counted(len(missing), 'missing id')}, the first in row {missing[0]}"
+        )
         raise InputError("AGC-I106", problem, fix="remove those rows or give them an id")
     if all(issubclass(kind, numbers.Number) for kind in types):
         letter = "b" if all(_is_bool(kind) for kind in types) else "f"
@@ -141,14 +143,14 @@ def _not_ids(letter: str, values: NDArray[Any], argument: str) -> InputError:
     if letter == "f":
         return InputError(
             "AGC-I108",
-            f"{argument} holds floats, and ids cannot be floats: is there a scaler in front?",
+            f"{argument} holds floats, but ids cannot be floats: is there a scaler in front?",
             got=values.tolist(),
             fix="give the ids as integers or strings; a missing id also turns a column into floats",
         )
     if letter == "b":
         return InputError(
             "AGC-I109",
-            f"{argument} holds booleans, and ids cannot be a mask",
+            f"{argument} holds booleans, but ids cannot be a mask",
             got=values.tolist(),
             fix="for a mask over all nodes use graph.node_ids[mask]",
         )
@@ -207,7 +209,7 @@ def _settled(column: IdColumn, wanted: IdKind) -> IdColumn:
     if not decimal.all():
         raise InputError(
             "AGC-I112",
-            f"{column.argument} holds ids that are not integers, as the other ids are",
+            f"{column.argument} holds ids that are not integers, unlike the other ids",
             got=first_few(column.distinct[~decimal]),
             fix="use the same kind of id everywhere",
         )

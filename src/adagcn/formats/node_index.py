@@ -1,4 +1,4 @@
-"""Finding nodes by their ids: exact, vectorized, by binary search in a sorted index."""
+"""Finds nodes by their ids: exact, vectorized, by binary search in a sorted index."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 from adagcn.formats.node_ids import IdColumn, as_ids, first_few, of_one_kind
 
 
@@ -22,7 +22,7 @@ class NodeIndex:
     Raises
     ------
     InputError
-        If an id comes twice.
+        If an id occurs twice.
     """
 
     def __init__(self, node_ids: NDArray[Any]) -> None:
@@ -77,17 +77,16 @@ class NodeIndex:
             twice = first_few(np.unique(self._sorted[1:][again]))
             raise InputError(
                 "AGC-I105",
-                "node ids must all be different, but some come more than once",
+                "node ids must all be different, but some occur more than once",
                 got=twice,
                 fix="keep one row per node",
             )
 
 
 def _unknown(ids: NDArray[Any], argument: str) -> InputError:
-    count = f"{len(ids):,} id{'s' if len(ids) > 1 else ''}"
     return InputError(
         "AGC-I104",
-        f"{argument} holds {count} that the graph does not have",
+        f"{argument} holds {counted(len(ids), 'id')} that the graph does not have",
         got=first_few(ids),
         fix="check the ids, or list every node in node_ids or in the feature table",
     )

@@ -1,4 +1,4 @@
-"""What a user knows about the nodes: features, labels and ids, each in several forms."""
+"""What a user gives about the nodes: features, labels and ids, each in several forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adagcn.formats.tables import Table, is_table, read_table
 
 @dataclass(frozen=True)
 class NodeSource:
-    """What the user has, as given; :meth:`adagcn.Graph.from_edges` says in which forms."""
+    """What the user gave; :meth:`adagcn.Graph.from_edges` lists the supported forms."""
 
     features: Any = None
     labels: Any = None
@@ -57,12 +57,12 @@ class Nodes:
 
 
 def read_nodes(source: NodeSource) -> Nodes:
-    """Read what the user has about the nodes.
+    """Read what the user gave about the nodes.
 
     Raises
     ------
     InputError
-        If something is of no known form, or a column is named for which there is no table.
+        If a form is not supported, or a column is named although there is no table.
     """
     _check_columns_used(source)
     nodes = Nodes(None, None, {})

@@ -1,4 +1,4 @@
-"""Arrays in ``.npz`` files: read without ever unpickling, written to the same bytes each time."""
+"""Arrays in ``.npz`` files: never unpickled, and written to the same bytes each time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from adagcn.errors import AdaGCNError, FormatError, InputError, ResourceError, UnsafeFileError
 from adagcn.formats.atomic import atomic_file
 
-# What a file may unfold to when the caller sets no limit: this much, or this many times its size.
+# What a file may unpack to when the caller sets no limit: this much, or this many times its size.
 _ALWAYS_ALLOWED_BYTES = 2 * 2**30
 _ALLOWED_EXPANSION = 20
 # The zip directory is read in one piece, arrays in far smaller ones; a longer read is an attack.
@@ -43,9 +43,8 @@ def read_npz(
 ) -> dict[str, NDArray[Any]]:
     """Read the arrays of an ``.npz`` file that may come from anywhere.
 
-    Nothing is unpickled: object arrays are passed over when they are not asked for and refused
-    when they are. Sizes are checked before memory is taken, and checksums before arrays are
-    returned.
+    Nothing is unpickled: object arrays are skipped unless they are asked for, and then refused.
+    Sizes are checked before memory is allocated, and checksums before arrays are returned.
 
     Parameters
     ----------
@@ -56,10 +55,10 @@ def read_npz(
     required : collection of str
         Names that must be there, in addition to ``keys``.
     dispensable : collection of str
-        Names to read besides, if they are there and are not object arrays.
+        Further names to read, if they are there and are not object arrays.
     max_bytes : int, optional
-        What the arrays read may take together. By default 2 GiB, or twenty times the file's size
-        if that is more.
+        Limit on the total size of the arrays read. By default 2 GiB, or twenty times the file's
+        size if that is more.
 
     Returns
     -------
@@ -71,9 +70,9 @@ def read_npz(
     InputError
         If there is no such file.
     FormatError
-        If the file is damaged, is no ``.npz`` or lacks a required array.
+        If the file is damaged, is not an ``.npz`` file or lacks a required array.
     UnsafeFileError
-        If an array asked for would have to be unpickled, or the file would fill the memory.
+        If an array asked for would have to be unpickled, or the file would exhaust memory.
     """
     path = Path(path)
     try:
@@ -94,7 +93,7 @@ def read_npz(
         raise FormatError(
             "AGC-F201",
             f"the file {str(path)!r} is not a readable .npz ({type(error).__name__}: {error})",
-            fix="get the file again, it may be cut short or damaged",
+            fix="get the file again; it may be truncated or damaged",
         ) from error
 
 
@@ -104,7 +103,7 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) 
     Parameters
     ----------
     path : str or path-like
-        The file; it appears whole or not at all.
+        The file; it is written completely or not at all.
     arrays : mapping of str to ndarray
         The arrays by name; no object arrays.
     """
@@ -122,7 +121,7 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) 
 
 
 class _GuardedReader(io.BufferedReader):
-    """A file that refuses to be read in pieces so long that they could fill the memory."""
+    """A file that refuses reads so long that they could exhaust memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > _LONGEST_READ:
@@ -130,7 +129,7 @@ class _GuardedReader(io.BufferedReader):
                 "AGC-U202",
                 f"the directory inside {self.name!r} is longer than {_LONGEST_READ:,} bytes",
                 got=size,
-                fix="do not use this file, honest .npz files hold a few dozen arrays",
+                fix="do not use this file; real graph files hold a few dozen arrays",
             )
         return super().read(size)
 
@@ -165,9 +164,9 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, Member]:
         if ".." in name or not _MEMBER_NAME.fullmatch(name) or counts[name.casefold()] > 1:
             raise UnsafeFileError(
                 "AGC-U205",
-                f"the file {str(path)!r} has a member whose name is odd or there twice",
+                f"the file {str(path)!r} has a member whose name is invalid or repeated",
                 got=name,
-                fix="write it again with numpy.savez under plain, different names",
+                fix="write it again with numpy.savez, using plain and different names",
             )
         archive.open(member).close()  # compares the name with the one stored beside the data
     return {member.filename.removesuffix(".npy"): member for member in members}
@@ -193,7 +192,7 @@ def _check_total(members: dict[str, Member], path: Path, allowed: int) -> None:
     if declared > allowed:
         raise UnsafeFileError(
             "AGC-U207",
-            f"the file {str(path)!r} unfolds to {declared:,} bytes, more than the {allowed:,} "
+            f"the file {str(path)!r} unpacks to {declared:,} bytes, more than the {allowed:,} "
             "allowed",
             fix="if you trust it, call read_npz with a larger max_bytes",
         )
@@ -234,9 +233,9 @@ def _checked_dtype(archive: zipfile.ZipFile, member: Member, path: Path) -> np.d
     if needed != held:
         raise FormatError(
             "AGC-F209",
-            f"the array {member.filename!r} of {str(path)!r} says it has {needed:,} bytes",
+            f"the array {member.filename!r} of {str(path)!r} should have {needed:,} bytes",
             got=held,
-            fix="get the file again, it may be damaged",
+            fix="get the file again; it may be damaged",
         )
     return dtype
 
@@ -258,7 +257,7 @@ def _drain(archive: zipfile.ZipFile, member: Member) -> None:
 def _check_writable(key: str, array: NDArray[Any]) -> None:
     if ".." in key or not _MEMBER_NAME.fullmatch(f"{key}.npy"):
         raise InputError(
-            "AGC-I210", "an array's name is odd", got=key, fix="use letters, digits, _ and ."
+            "AGC-I210", "an array has an invalid name", got=key, fix="use letters, digits, _ and ."
         )
     if array.dtype.hasobject or array.dtype.kind not in _PLAIN_KINDS:
         raise InputError(

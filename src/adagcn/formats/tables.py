@@ -1,4 +1,4 @@
-"""Tables: CSV and Parquet files and any data frame become named Arrow columns."""
+"""Tables: CSV and Parquet files and data frames as named Arrow columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from adagcn.errors import FormatError, InputError
+from adagcn.errors import FormatError, InputError, counted
 
 _BLOCK_BYTES = 16 * 2**20  # the longest line that a CSV file may have
 _DELIMITERS = "\t,; "
@@ -31,8 +31,8 @@ class Table:
     argument : str
         What to call the table in messages.
     untyped : bool
-        Whether it was read from a text file, so that its ids and labels are strings whatever they
-        stand for.
+        Whether it was read from a text file, so that its ids and labels are strings even if they
+        stand for integers.
     """
 
     columns: dict[str, Any]
@@ -117,7 +117,7 @@ def _as_native(value: Any) -> Any:
         return nw.from_native(value, pass_through=True)
     except nw.exceptions.DuplicateError as error:
         raise InputError(
-            "AGC-I134", "a frame has columns of the same name", fix="rename them"
+            "AGC-I134", "a data frame has columns of the same name", fix="rename them"
         ) from error
 
 
@@ -202,9 +202,7 @@ def _parse_csv(
         return pacsv.read_csv(path, serial, parse, convert)
     except (pa.ArrowException, OSError) as error:
         problem = f"{argument} {str(path)!r} cannot be read: {_first_line(error)}"
-        fix = (
-            "correct the file: UTF-8, as many fields in each line, numbers as features and weights"
-        )
+        fix = "use UTF-8, the same number of fields in each line, and numeric features and weights"
         raise FormatError("AGC-F123", problem, fix=fix) from error
 
 
@@ -228,9 +226,9 @@ def _check_is_header(fields: Sequence[str], path: Path, argument: str) -> None:
     if _is_number(fields[0]):
         raise InputError(
             "AGC-I126",
-            f"the first line of {argument} {str(path)!r} looks like data, not like column names",
+            f"the first line of {argument} {str(path)!r} looks like data, not column names",
             got=",".join(fields[:5]),
-            fix="start the file with a line of names (for edges, header=False says there is none)",
+            fix="start the file with column names (edges need none with header=False)",
         )
 
 
@@ -258,7 +256,7 @@ def _resolve(names: Sequence[str | None], available: Sequence[str], argument: st
         problem = f"{argument} has columns of the same name"
         raise InputError("AGC-I128", problem, got=twice, fix="rename them")
     if len(available) < len(names):
-        problem = f"{argument} needs {len(names)} columns or more"
+        problem = f"{argument} needs at least {counted(len(names), 'column')}"
         raise InputError("AGC-I129", problem, got=list(available))
     resolved = [available[i] if name is None else name for i, name in enumerate(names)]
     _check_there(resolved, available, argument)
@@ -281,7 +279,7 @@ def _check_there(names: Sequence[str], available: Sequence[str], argument: str) 
     for name in names:
         if name not in available:
             problem = f"{argument} has no column {name!r}"
-            raise InputError("AGC-I131", problem, got=list(available), fix="name one of these")
+            raise InputError("AGC-I131", problem, got=list(available), fix="use one of these")
 
 
 def _first_line(error: Exception) -> str:
