@@ -86,7 +86,7 @@ def test_an_interrupted_experiment_says_what_is_kept(run_cli, command, monkeypat
     monkeypatch.setattr(campaign, "execute", interrupted)
     outcome = run_cli(*command)
     assert (outcome.code, outcome.stdout) == (130, "")
-    assert "3 new runs saved in" in outcome.stderr
+    assert "3 new runs are kept in" in outcome.stderr
     assert outcome.stderr.count("\n") == 1
     rows = run_cli(*command, "--no-training", "--json").facts["rows"]
     assert sum(row["n"] for row in rows) == 3

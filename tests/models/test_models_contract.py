@@ -264,7 +264,7 @@ def test_warm_start_adds_hops_and_equals_one_go(model, task):
     assert grown.layers_[:3] == first_layers
     assert grown.model_digest_ == whole.model_digest_
     with pytest.raises(InputError, match="warm_start adds layers to the 5 there are; got 2"):
-        grown.set_params(n_layers=2).fit(task.train, y)
+        grown.set_params(n_layers=2).fit(task.train, y, **task.stopping())
     with pytest.raises(InputError, match=r"this one differs: .*X lacks 25 nodes"):
         grown.set_params(n_layers=6).fit(task.train[:20], y[:20])
 
@@ -514,7 +514,7 @@ BAD_SETTINGS = [
     ({"dropout": 1.0}, "dropout: should be less than 1; got 1.0"),
     ({"combine": "vote"}, "combine: should be 'samme_r', 'samme', 'ema' or 'last'"),
     ({"variant": {"stop_on": "luck"}}, r"variant\.stop_on: should be 'ranked', 'loss'.*'luck'"),
-    ({"variant": {"stop_onn": 1}}, r"variant\.stop_onn: .*Did you mean stop_on"),
+    ({"variant": {"stop_onn": 1}}, r"no switch variant\.stop_onn.*Did you mean stop_on"),
     ({"variant": 3}, "variant must be a Variant; got 3"),
     ({"preset": "paperr"}, "Did you mean 'paper'"),
     ({"random_state": -1}, "random_state"),

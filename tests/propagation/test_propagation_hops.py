@@ -190,8 +190,7 @@ def test_a_hop_leads_to_the_next_one_once(propagator, form):
 
 
 def test_all_rows_come_in_blocks_in_the_order_of_the_nodes(propagator, features, monkeypatch):
-    monkeypatch.setattr(blocks, "ROWS_AT_ONCE", 7)
-    monkeypatch.setattr("adagcn.propagation.hops.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 7 * 40 * 8 + 5)
     for hop in islice(hop_stream(propagator, features), 6):
         parts = [part.toarray() if sparse.issparse(part) else part for part in hop.blocks()]
         assert [len(part) for part in parts] == [7] * 8 + [4]

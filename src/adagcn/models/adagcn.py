@@ -24,7 +24,6 @@ from adagcn.learners.perceptron import TwoLayerPerceptron
 from adagcn.learners.sklearn_learner import SklearnFitter
 from adagcn.models.support.boosted import BoostedClassifier
 from adagcn.models.support.boosted_settings import BoostedSettings, Variant
-from adagcn.models.support.classifier import refuse_unknown
 from adagcn.training.events import Events
 
 
@@ -103,9 +102,7 @@ class AdaGCNClassifier(BoostedClassifier):
         warm_start: bool = False,
         random_state: Any = None,
         device: str = "cpu",
-        **unknown: Any,
     ) -> None:
-        refuse_unknown(type(self), unknown)
         self.graph = graph
         self.preset = preset
         self.n_layers = n_layers

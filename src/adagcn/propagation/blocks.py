@@ -75,7 +75,8 @@ class ColumnBlocks:
 
     def blocks(self) -> Iterator[NDArray[Any]]:
         """Yield all rows in the order of the nodes, some at a time."""
-        return (self.rows(some) for some in _rows_at_once(len(self._places)))
+        row_bytes = self.shape[1] * self._columns[0].itemsize
+        return (self.rows(some) for some in row_blocks(len(self._places), row_bytes))
 
     def size(self) -> float:
         """Return the root of the mean squared Euclidean norm of the rows."""
@@ -216,6 +217,12 @@ def used_up() -> InputError:
 def _shaped(room: NDArray[Any], shape: tuple[int, ...]) -> Block:
     """Return the start of some room as a block."""
     return room[: math.prod(shape)].reshape(shape)
+
+
+def row_blocks(n_rows: int, row_bytes: int) -> Iterator[slice]:
+    """Yield all rows, some at a time: no more than a block's bytes, and at least one row."""
+    n_some = min(max(BLOCK_BYTES // max(row_bytes, 1), 1), ROWS_AT_ONCE)
+    return (slice(start, start + n_some) for start in range(0, n_rows, n_some))
 
 
 def _rows_at_once(n_rows: int) -> Iterator[slice]:

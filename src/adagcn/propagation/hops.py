@@ -18,7 +18,7 @@ from sklearn.preprocessing import normalize
 
 from adagcn.errors import InputError
 from adagcn.graph import Features
-from adagcn.propagation.blocks import ROWS_AT_ONCE, BlockedPropagator, root_mean_square, used_up
+from adagcn.propagation.blocks import BlockedPropagator, root_mean_square, row_blocks, used_up
 from adagcn.propagation.normalize import Normalization, make_propagator
 
 # A sparse-sparse product of scipy costs about twenty times as much per stored value as a
@@ -170,8 +170,7 @@ class MemoryHop:
 
     def blocks(self) -> Iterator[Features]:
         """Yield all rows, some at a time."""
-        for start in range(0, self._features.shape[0], ROWS_AT_ONCE):
-            yield self._features[start : start + ROWS_AT_ONCE]
+        return blocks_of(self._features)
 
     def size(self) -> float:
         """Return the root of the mean squared Euclidean norm of the rows."""
@@ -218,6 +217,13 @@ class _Steps:
             if self.teleport
             else moved
         )
+
+
+def blocks_of(features: Features) -> Iterator[Features]:
+    """Yield all rows of a matrix, some at a time; as views where they are dense."""
+    n_rows, n_features = features.shape
+    rows = row_blocks(n_rows, n_features * features.dtype.itemsize)
+    return (features[some] for some in rows)
 
 
 def in_cheaper_form(features: Features) -> Features:

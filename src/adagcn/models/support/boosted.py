@@ -33,7 +33,7 @@ from adagcn.models.support.classifier import NodeClassifier, one_column_for_two
 from adagcn.models.support.labels import FitCall, hold_out
 from adagcn.models.support.presets import PRESETS, preset_values, resolve
 from adagcn.models.support.problem import FitData, HopRows
-from adagcn.models.support.settings import Params
+from adagcn.models.support.settings import Params, did_you_mean
 from adagcn.propagation.hops import MemorySource, scaled_rows, stream_from
 from adagcn.training.events import Events, LayerEvent, Reason, StopEvent
 from adagcn.training.loop import ROWS_AT_ONCE, HopFitter, Learner, TrainingSettings
@@ -170,7 +170,7 @@ class BoostedClassifier(NodeClassifier):
                 "AGC-I605",
                 f"{self.model_key} has no switch {name}",
                 got=given[name],
-                fix=f"it has {', '.join(self.switches)}",
+                fix=did_you_mean(name.removeprefix(PREFIX), self.switches),
             )
         asked = {**{name: given.get(name) for name in names}, **self._fixed}
         return resolve(self.preset, self.graph, asked, self._tuned, self.settings)

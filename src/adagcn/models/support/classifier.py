@@ -14,6 +14,7 @@ import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -85,8 +86,8 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         super().__init_subclass__(**kwargs)
         if "model_key" not in cls.__dict__:
             return
-        if "__init__" not in cls.__dict__:
-            cls.__init__ = _constructor(cls)  # type: ignore[method-assign]
+        written = cls.__dict__.get("__init__", None) or _constructor(cls)
+        cls.__init__ = _with_known_names(cls, written)  # type: ignore[method-assign]
         if cls.__doc__ is not None:
             cls.__doc__ = _documented(cls)
 
@@ -256,15 +257,22 @@ def _bold(text: str, strong: bool) -> str:
     return f"<b>{html.escape(text)}</b>" if strong else html.escape(text)
 
 
-def refuse_unknown(model: type[NodeClassifier], names: Iterable[str]) -> None:
-    """Refuse constructor arguments that a model does not have; tell where an old name went."""
-    for name in names:
-        error = moved(model.model_key, name)
-        if error is not None:
-            raise error
-        near = get_close_matches(name, model._get_param_names(), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise TypeError(f"{model.__name__} got an unexpected keyword argument {name!r}{hint}")
+def _with_known_names(cls: type[NodeClassifier], constructor: Any) -> Any:
+    """Return a constructor that tells of an argument that moved, or that is spelled nearly right."""
+    known = inspect.signature(constructor).parameters
+
+    @wraps(constructor)
+    def __init__(self: Any, *args: Any, **given: Any) -> None:  # noqa: N807
+        for name in given.keys() - known.keys():
+            error = moved(cls.model_key, name)
+            if error is not None:
+                raise error
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
+        constructor(self, *args, **given)
+
+    return __init__
 
 
 def _constructor(cls: type[NodeClassifier]) -> Any:
@@ -279,7 +287,6 @@ def _constructor(cls: type[NodeClassifier]) -> Any:
     ]
 
     def __init__(self: Any, graph: Graph | None = None, **given: Any) -> None:  # noqa: N807
-        refuse_unknown(cls, given.keys() - defaults.keys())
         self.graph = graph
         for name, default in defaults.items():
             setattr(self, name, given.get(name, default))

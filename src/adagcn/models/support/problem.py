@@ -26,7 +26,7 @@ from adagcn.formats.frozen import content_digest
 from adagcn.graph import Features, Graph
 from adagcn.models.support.boosted_settings import BoostedSettings
 from adagcn.models.support.labels import FitCall, labeled_nodes, node_positions
-from adagcn.propagation.hops import HopSource, MemorySource
+from adagcn.propagation.hops import HopSource, MemorySource, blocks_of
 from adagcn.propagation.screening import strongest_columns
 
 
@@ -103,8 +103,7 @@ class HopRows:
 
 def kept_columns(features: Features, settings: BoostedSettings) -> NDArray[np.int64] | None:
     """Return the feature columns that a boosted model looks at; None for all."""
-    blocks = (features[start : start + 4096] for start in range(0, features.shape[0], 4096))
-    return strongest_columns(blocks, features.shape[1], settings.max_features)
+    return strongest_columns(blocks_of(features), features.shape[1], settings.max_features)
 
 
 def hop_source(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -96,7 +96,7 @@ def wrong_setting(
         "AGC-I601",
         f"{prefix}{name}: {_expected(name, error)}",
         got=values.get(name),
-        fix=_closest(name, kind) if unknown else None,
+        fix=did_you_mean(name, kind.model_fields) if unknown else None,
     )
 
 
@@ -121,9 +121,11 @@ def _expected(name: str, error: ValidationError) -> str:
     return "should be " + ", or ".join(wanted)
 
 
-def _closest(name: str, kind: type[BaseModel]) -> str:
-    near = difflib.get_close_matches(name, kind.model_fields, n=3, cutoff=0.4)
-    return f"did you mean {' or '.join(near)}?" if near else f"see {kind.__name__} for the names"
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the known names that come nearest, or all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    return f"did you mean {' or '.join(near)}?" if near else f"the names are {', '.join(names)}"
 
 
 # The words
