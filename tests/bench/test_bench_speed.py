@@ -16,7 +16,7 @@ from adagcn.bench.speed_plan import SpeedPlan
 from adagcn.bench.wide import bare_products, n_operations
 from adagcn.errors import InputError
 from adagcn.models.support.registry import MODELS
-from adagcn.training import loop
+from adagcn.training import hop_fitter
 
 TINY = SpeedPlan(repetitions=2, sample_seconds=0.0, fits=1, depths=(1, 2), wide_units=32, peers=())
 
@@ -78,14 +78,14 @@ def test_a_baseline_starts_afresh_every_time(task):
 @pytest.mark.parametrize("stopping", [True, False])
 def test_adagcn_trains_one_layer_for_exactly_so_many_epochs(task, monkeypatch, stopping):
     seen = []
-    train = loop.train
+    train = hop_fitter.train
 
     def watched(*words, **more):
         record = train(*words, **more)
         seen.append((record.epochs, more["stopper"] is not None))
         return record
 
-    monkeypatch.setattr(loop, "train", watched)
+    monkeypatch.setattr(hop_fitter, "train", watched)
     ada = adagcn_task(task, hidden_units=4)
     (rows,) = ada.hop_tasks([2])
     ada.contestant(rows, "AdaGCN", stopping=stopping).train(140)

@@ -20,7 +20,7 @@ from adagcn.learners.perceptron import TwoLayerPerceptron
 from adagcn.propagation import hop_stream, make_propagator
 from adagcn.propagation.hops import MemoryHop
 from adagcn.training.events import Events
-from adagcn.training.loop import HopFitter, TrainingSettings
+from adagcn.training.hop_fitter import HopFitter, TrainingSettings
 from adagcn.training.random_streams import torch_stream
 
 N_NODES, N_FEATURES, N_CLASSES, HIDDEN = 40, 15, 4, 10

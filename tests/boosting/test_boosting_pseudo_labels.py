@@ -18,7 +18,7 @@ from adagcn.boosting.pseudo_labels import (
 from adagcn.boosting.samme import BoostingRule, Combination
 from adagcn.learners.sklearn_learner import SklearnFitter
 from adagcn.propagation.hops import MemoryHop
-from adagcn.training.loop import HopTask
+from adagcn.training.hop_fitter import HopTask
 
 LABELS = np.array([0, 1, 2, 0])
 

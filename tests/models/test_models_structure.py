@@ -13,7 +13,7 @@ from adagcn.learners.perceptron import TwoLayerPerceptron
 from adagcn.models import Variant
 from adagcn.propagation import hops
 from adagcn.propagation.blocks import BlockedPropagator
-from adagcn.training.loop import HopFitter
+from adagcn.training.hop_fitter import HopFitter
 
 N_LAYERS = 4
 

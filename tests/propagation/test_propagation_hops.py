@@ -21,7 +21,8 @@ from adagcn.propagation import (
     power_iteration_ppr,
 )
 from adagcn.propagation.blocks import BlockedPropagator, ColumnBlocks, column_blocks
-from adagcn.propagation.hops import DENSE_ABOVE, MemoryHop, MemorySource, hop_digest, stream_from
+from adagcn.propagation.hops import DENSE_ABOVE, MemoryHop, MemorySource, stream_from
+from adagcn.propagation.scaling import hop_digest
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from adagcn.propagation.hops import MemoryHop, hop_digest, hop_factor, scaled_rows
+from adagcn.propagation.hops import MemoryHop
+from adagcn.propagation.scaling import hop_digest, hop_factor, scaled_rows
 
 ALL = np.arange(3)
 ROWS = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 2.0]])

@@ -9,8 +9,14 @@ from scipy import sparse
 from adagcn.errors import NumericalError
 from adagcn.learners.perceptron import TwoLayerPerceptron
 from adagcn.training.events import Events
-from adagcn.training.loop import HopFitter, HopTask, TrainingSettings, in_blocks, make_optimizer
-from adagcn.training.loop import _TrainingRows as TrainingRows
+from adagcn.training.hop_fitter import (
+    HopFitter,
+    HopTask,
+    TrainingSettings,
+    in_blocks,
+    make_optimizer,
+)
+from adagcn.training.hop_fitter import _TrainingRows as TrainingRows
 
 N_FEATURES, N_CLASSES, HIDDEN = 12, 3, 8
 
@@ -128,7 +134,7 @@ def test_rows_some_at_a_time_are_trained_on_as_all_at_once(problem, form, monkey
     rows, labels, weight = problem
     learners, losses = [make_learner(), make_learner()], []
     for learner, at_once in zip(learners, (20, 7), strict=True):
-        monkeypatch.setattr("adagcn.training.loop.ROWS_AT_ONCE", at_once)
+        monkeypatch.setattr("adagcn.training.hop_fitter.ROWS_AT_ONCE", at_once)
         fit(learner, form(rows), labels, weight, TrainingSettings(max_epochs=10))
         blocks = in_blocks(learner, form(rows))
         assert len(blocks) == {20: 1, 7: 3}[at_once]
@@ -147,7 +153,7 @@ def test_pseudo_labels_in_any_blocks_are_rows_with_targets_of_their_own(
     settings = TrainingSettings(max_epochs=10)
     learners = [make_learner(), make_learner()]
     fit(learners[0], rows, labels, weight, settings)
-    monkeypatch.setattr("adagcn.training.loop.ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr("adagcn.training.hop_fitter.ROWS_AT_ONCE", at_once)
     fit(learners[1], rows, labels[:13], weight[:13], settings, pseudo_labels=targets)
     torch.testing.assert_close(learners[0].hidden, learners[1].hidden, rtol=0, atol=1e-13)
 

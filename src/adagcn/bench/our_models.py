@@ -23,7 +23,7 @@ from adagcn.models.support.system import FitContext, GraphInput, NodeProblem
 from adagcn.propagation.hops import Hop, stream_from
 from adagcn.propagation.normalize import make_propagator
 from adagcn.training.events import Events
-from adagcn.training.loop import HopTask
+from adagcn.training.hop_fitter import HopTask
 from adagcn.training.random_streams import torch_stream
 
 AS_PUBLISHED = "as published"  # the group of what the paper's code does, and ours does not

@@ -16,7 +16,7 @@ from scipy import sparse
 from adagcn.bench.task import Task
 from adagcn.bench.timing import Contestant
 from adagcn.errors import InputError
-from adagcn.training.loop import HopTask
+from adagcn.training.hop_fitter import HopTask
 
 EXTRA = "bench"  # the extra of this package that brings every peer
 

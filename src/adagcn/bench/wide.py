@@ -13,7 +13,7 @@ from adagcn.bench.our_models import adagcn_task
 from adagcn.bench.speed_plan import ADAGCN, HOP, SpeedPlan
 from adagcn.bench.task import Task
 from adagcn.bench.timing import Contestant, Tick
-from adagcn.training.loop import HopTask
+from adagcn.training.hop_fitter import HopTask
 
 BARE = "bare products"
 

@@ -15,8 +15,9 @@ from adagcn.boosting.pseudo_labels import NO_PSEUDO_LABELS, PseudoLabeler, Pseud
 from adagcn.boosting.samme import BoostingRule, Combination, log_weights, weigh_layer
 from adagcn.errors import LayerWarning
 from adagcn.graph import Features
-from adagcn.propagation.hops import Hop, HopScale, hop_factor, scaled_rows
-from adagcn.training.loop import HopTask
+from adagcn.propagation.hops import Hop
+from adagcn.propagation.scaling import HopScale, hop_factor, scaled_rows
+from adagcn.training.hop_fitter import HopTask
 
 WAIT = 3  # layers in a row without a lower loss before the depth is settled
 DEEPEST = 64  # layers that the search for a depth tries at the most

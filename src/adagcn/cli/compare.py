@@ -11,7 +11,7 @@ from adagcn.cli.campaign_options import CampaignOptions, check_figure, chosen_na
 from adagcn.cli.graph_options import GraphOptions, graph_facts
 from adagcn.cli.options import Common, Force, with_option_groups
 from adagcn.cli.output import write_figure
-from adagcn.cli.settings import parse_settings
+from adagcn.cli.set_option import parse_settings
 from adagcn.errors import InputError
 
 

@@ -17,7 +17,7 @@ from adagcn.cli.output import (
     rows_table,
     screen,
 )
-from adagcn.cli.settings import parse_settings
+from adagcn.cli.set_option import parse_settings
 from adagcn.errors import counted
 
 if TYPE_CHECKING:

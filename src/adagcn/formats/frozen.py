@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+_BYTES_AT_ONCE = 2**22
 
 
 def read_only(array: Any) -> Any:
@@ -35,28 +37,40 @@ def content_digest(values: Iterable[Any]) -> str:
     """Return the SHA-256 of type, shape and content of arrays, CSR matrices and texts.
 
     It is the same in every process and on every machine: bytes are taken in little-endian order,
-    strings and big integers by their text, and indices as 64-bit whatever SciPy stores.
+    strings and big integers by their text, and indices as 64-bit whatever SciPy stores. Large
+    arrays are read part by part, never copied whole.
     """
     total = hashlib.sha256()
     for value in values:
-        for part in _arrays(value):
-            for piece in _pieces(part):
+        for array, kind in _arrays(value):
+            for piece in _pieces(array, kind):
                 total.update(piece)
     return total.hexdigest()
 
 
-def _arrays(value: Any) -> list[NDArray[Any]]:
+def _arrays(value: Any) -> list[tuple[NDArray[Any], np.dtype[Any]]]:
+    """Return the arrays that a value consists of, each with the type that it counts as."""
     if not sparse.issparse(value):
-        return [np.asarray(value)]
-    indices, indptr = (part.astype(np.int64) for part in (value.indices, value.indptr))
-    return [np.array(value.shape, dtype=np.int64), value.data, indices, indptr]
+        array = np.asarray(value)
+        return [(array, array.dtype)]
+    index = np.dtype(np.int64)
+    shape = np.array(value.shape, dtype=index)
+    values, indices, indptr = value.data, value.indices, value.indptr
+    return [(shape, index), (values, values.dtype), (indices, index), (indptr, index)]
 
 
-def _pieces(array: NDArray[Any]) -> Iterable[Any]:
+def _pieces(array: NDArray[Any], kind: np.dtype[Any]) -> Iterator[Any]:
     if array.dtype.kind in "OU":
         texts = [str(value).encode("utf-8", "surrogatepass") for value in array.ravel()]
-        kind = "text" if array.dtype.kind == "U" else "integers"
+        word = "text" if array.dtype.kind == "U" else "integers"
         lengths = np.array([len(text) for text in texts], dtype="<i8")
-        return [f"{kind}{array.shape}".encode(), lengths.tobytes(), b"".join(texts)]
-    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return [f"{little.dtype.str}{array.shape}".encode(), little.tobytes()]
+        yield from (f"{word}{array.shape}".encode(), lengths.tobytes(), b"".join(texts))
+        return
+    little = kind.newbyteorder("<")
+    yield f"{little.str}{array.shape}".encode()
+    if array.ndim == 0:
+        yield array.astype(little).tobytes()
+        return
+    n_rows = max(_BYTES_AT_ONCE // max(array[:1].size * little.itemsize, 1), 1)
+    for start in range(0, len(array), n_rows):
+        yield np.ascontiguousarray(array[start : start + n_rows], dtype=little).tobytes()

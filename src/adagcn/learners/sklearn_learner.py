@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from adagcn.errors import InputError
 from adagcn.graph import Features
-from adagcn.training.loop import HopTask
+from adagcn.training.hop_fitter import HopTask
 from adagcn.training.random_streams import seed_sequence
 
 _SMALLEST_PROBA = 1e-12  # a tree may say 0; its logarithm must stay finite

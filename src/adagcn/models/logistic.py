@@ -24,7 +24,8 @@ from adagcn.models.support.boosted_settings import BoostedSettings
 from adagcn.models.support.problem import torch_dtype
 from adagcn.models.support.settings import Positive
 from adagcn.training.events import Events
-from adagcn.training.loop import FittedHop, HopTask, TrainingRecord
+from adagcn.training.hop_fitter import FittedHop, HopTask
+from adagcn.training.loop import TrainingRecord
 
 # Tried in this order where there are stopping nodes; the first is used where there are none. Rows
 # that sum to one have small entries, so the penalty must be weak to matter at all.

@@ -32,11 +32,12 @@ from adagcn.models.support.boosted_settings import (
 from adagcn.models.support.classifier import NodeClassifier, one_column_for_two
 from adagcn.models.support.labels import FitCall, hold_out
 from adagcn.models.support.presets import PRESETS, preset_values, resolve
-from adagcn.models.support.problem import FitData, HopRows
+from adagcn.models.support.problem import FitData, ScoredRows
 from adagcn.models.support.settings import Params, did_you_mean
-from adagcn.propagation.hops import MemorySource, scaled_rows, stream_from
+from adagcn.propagation.hops import MemorySource, stream_from
+from adagcn.propagation.scaling import scaled_rows
 from adagcn.training.events import Events, LayerEvent, Reason, StopEvent
-from adagcn.training.loop import ROWS_AT_ONCE, HopFitter, Learner, TrainingSettings
+from adagcn.training.hop_fitter import ROWS_AT_ONCE, HopFitter, Learner, TrainingSettings
 
 logger = logging.getLogger("adagcn")
 
@@ -419,7 +420,7 @@ class BoostedClassifier(NodeClassifier):
         return settings_from(flat, self.settings)
 
     def _layer_log_proba(
-        self, rows: HopRows, settings: BoostedSettings, *, first_layer: int = 0
+        self, rows: ScoredRows, settings: BoostedSettings, *, first_layer: int = 0
     ) -> Iterator[tuple[float, NDArray[np.float64]]]:
         """Yield the coefficient and log-probabilities of layers, streaming the hops once."""
         layers = zip(self.layers_, stream_from(rows.source.first()), strict=False)

@@ -25,8 +25,8 @@ from adagcn.models.support.settings import (
     without_numpy,
     wrong_setting,
 )
-from adagcn.propagation.hops import HopScale
 from adagcn.propagation.normalize import Normalization
+from adagcn.propagation.scaling import HopScale
 from adagcn.training.stopping import StopOn, StopPenalty
 
 PREFIX = "variant."
@@ -44,7 +44,7 @@ class Variant(BaseModel):
     # Hops
     normalization: Annotated[Normalization, "how the adjacency becomes Â"] = "symmetric"
     hop_scale: Annotated[
-        HopScale, "size of hop features; see :func:`adagcn.propagation.hops.scaled_rows`"
+        HopScale, "size of hop features; see :func:`adagcn.propagation.scaling.scaled_rows`"
     ] = "none"
 
     # The learner

@@ -258,7 +258,7 @@ def _bold(text: str, strong: bool) -> str:
 
 
 def _with_known_names(cls: type[NodeClassifier], constructor: Any) -> Any:
-    """Return a constructor that tells of an argument that moved, or that is spelled nearly right."""
+    """Return a constructor that tells of an argument that moved or is misspelled."""
     known = inspect.signature(constructor).parameters
 
     @wraps(constructor)

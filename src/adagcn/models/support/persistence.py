@@ -40,7 +40,8 @@ from adagcn.models.support.model_file import (
 from adagcn.models.support.renamed import renamed
 from adagcn.models.support.settings import Params, checked
 from adagcn.training.adam import Moments
-from adagcn.training.loop import FittedHop, TrainingRecord
+from adagcn.training.hop_fitter import FittedHop
+from adagcn.training.loop import TrainingRecord
 from adagcn.training.stopping import Stopper
 
 Estimator = TypeVar("Estimator", bound=Any)

@@ -94,7 +94,7 @@ def _matrix_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
 
 
 @dataclass(frozen=True)
-class HopRows:
+class ScoredRows:
     """Hops, and the rows of them that matter."""
 
     source: HopSource
@@ -122,7 +122,7 @@ def hop_source(
 
 def rows_to_score(
     estimator: Any, X: ArrayLike, graph: Graph | None, settings: BoostedSettings
-) -> HopRows:
+) -> ScoredRows:
     """Return the checked rows behind a call of ``predict`` of a boosted model."""
     if estimator.on_graph_:
         graph = graph_to_score(estimator, graph)
@@ -138,7 +138,7 @@ def rows_to_score(
     else:
         features = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64)
         positions = np.arange(features.shape[0])
-    return HopRows(hop_source(features, estimator.columns_, graph, settings), positions)
+    return ScoredRows(hop_source(features, estimator.columns_, graph, settings), positions)
 
 
 def pseudo_labels_of(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from adagcn.cli.settings import parse_settings
+from adagcn.cli.set_option import parse_settings
 from adagcn.errors import InputError
 
 NAMES = ("n_layers", "hidden_units", "combine", "dropout", "learner")
