@@ -6,6 +6,7 @@ connected component, feature rows divided by their L1 norm.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from adagcn.formats.adjacency import symmetrized, without_self_loops
 from adagcn.graph import FeatureNorm, Features, Graph
 
 _SMALLEST_NORM = 1e-12
+_VALUES_AT_ONCE = 2**20
 
 
 def clean(
@@ -103,15 +105,28 @@ def normalize_rows_l1(features: Features) -> Features:
         features = features.astype(np.float32)
     if sparse.issparse(features):
         return _normalize_sparse(sparse.csr_array(features))
-    norms = np.abs(features).sum(axis=1, dtype=np.float64, keepdims=True)
-    return (features / np.maximum(norms, _SMALLEST_NORM)).astype(features.dtype)
+    result = np.empty_like(features)
+    for rows in _some_rows(*features.shape):
+        norms = np.abs(features[rows]).sum(axis=1, dtype=np.float64, keepdims=True)
+        result[rows] = features[rows] / np.maximum(norms, _SMALLEST_NORM)
+    return result
 
 
 def _normalize_sparse(features: sparse.csr_array) -> sparse.csr_array:
-    norms = np.asarray(abs(features.astype(np.float64)).sum(axis=1)).ravel()
-    per_entry = np.repeat(np.maximum(norms, _SMALLEST_NORM), np.diff(features.indptr))
-    data = (features.data / per_entry).astype(features.dtype)
+    data = np.empty_like(features.data)
+    for rows in _some_rows(*features.shape):
+        norms = np.asarray(abs(features[rows].astype(np.float64)).sum(axis=1)).ravel()
+        ends = features.indptr[rows.start : rows.stop + 1]
+        per_entry = np.repeat(np.maximum(norms, _SMALLEST_NORM), np.diff(ends))
+        stored = slice(int(ends[0]), int(ends[-1]))
+        data[stored] = features.data[stored] / per_entry
     return sparse.csr_array((data, features.indices, features.indptr), shape=features.shape)
+
+
+def _some_rows(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Yield rows that are divided together: whole, their norms would cost copies of all features."""
+    n_some = max(_VALUES_AT_ONCE // max(n_columns, 1), 1)
+    return (slice(start, min(start + n_some, n_rows)) for start in range(0, n_rows, n_some))
 
 
 def _unweighted(graph: Graph) -> Graph:
