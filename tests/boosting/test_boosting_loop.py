@@ -12,8 +12,9 @@ import torch
 from scipy import sparse
 from scipy.special import log_softmax
 
+from adagcn.boosting.depth import DEEPEST, best_prefix
 from adagcn.boosting.fit_state import BoostedLayer, FitState, LabeledNodes
-from adagcn.boosting.hop_boosting import DEEPEST, HopBoosting, best_prefix
+from adagcn.boosting.hop_boosting import HopBoosting
 from adagcn.boosting.samme import BoostingRule, Combination
 from adagcn.errors import LayerWarning, NumericalError
 from adagcn.learners.perceptron import TwoLayerPerceptron

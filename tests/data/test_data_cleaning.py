@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from adagcn.data.cleaning import clean, clean_as_paper, normalize_rows_l1
+from adagcn.data.cleaning import clean, clean_as_paper
 from adagcn.errors import InputError
+from adagcn.formats.row_norms import normalize_rows_l1
 from adagcn.graph import Graph
 
 # Two components of two nodes, one of three with a self-loop, all arcs one way.

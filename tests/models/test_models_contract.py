@@ -29,9 +29,28 @@ from adagcn.models.support.graph_model import GraphModelClassifier
 QUICK = {"n_layers": 3, "max_epochs": 15, "random_state": 0}
 QUICK_SYSTEM = {"max_epochs": 100, "random_state": 0}  # one training instead of one per layer
 
-every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+# One of each kind: boosted, spectral, sampled, spread labels, closed form. `make test` runs the
+# contract on these; `make test-full` on every model.
+SOME_OF_EACH_KIND = {
+    "adagcn", "adasgc", "mlp", "logistic", "gcn", "appnp", "label_propagation", "graphsage",
+    "bt_fp", "pta",
+}  # fmt: skip
+
+
+def over(models):
+    """Return a mark that runs a test over some models, given by key."""
+    return pytest.mark.parametrize(
+        "model", [pytest.param(model, id=key, marks=dose(key)) for key, model in models.items()]
+    )
+
+
+def dose(key):
+    return () if key in SOME_OF_EACH_KIND else pytest.mark.full
+
+
+every_model = over(MODELS)
 SYSTEMS = {key: model for key, model in MODELS.items() if issubclass(model, GraphModelClassifier)}
-every_system = pytest.mark.parametrize("model", SYSTEMS.values(), ids=SYSTEMS.keys())
+every_system = over(SYSTEMS)
 
 
 def parameters(model):
@@ -55,7 +74,7 @@ def having(*names):
     """Return a mark that runs a test over the models with these parameters."""
     models = {key: model for key, model in MODELS.items() if set(names) <= parameters(model)}
     assert models
-    return pytest.mark.parametrize("model", models.values(), ids=models.keys())
+    return over(models)
 
 
 @parametrize_with_checks([model() for key, model in MODELS.items() if key not in SYSTEMS])
@@ -527,7 +546,9 @@ BAD_SETTINGS = [
 @pytest.mark.parametrize(
     ("model", "settings", "message"),
     [
-        pytest.param(model, settings, message, id=f"{key}-{'-'.join(settings)}-{number}")
+        pytest.param(
+            model, settings, message, id=f"{key}-{'-'.join(settings)}-{number}", marks=dose(key)
+        )
         for key, model in MODELS.items()
         for number, (settings, message) in enumerate(BAD_SETTINGS)
         if set(settings) <= parameters(model)

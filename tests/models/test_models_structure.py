@@ -11,7 +11,7 @@ from scipy import sparse
 from adagcn import AdaGCNClassifier
 from adagcn.learners.perceptron import TwoLayerPerceptron
 from adagcn.models import Variant
-from adagcn.propagation import hops
+from adagcn.propagation import source
 from adagcn.propagation.blocks import BlockedPropagator
 from adagcn.training.hop_fitter import HopFitter
 
@@ -68,13 +68,13 @@ def watch_products(found, monkeypatch):
         found.products.append(found.training)
         return stepped(self, columns)
 
-    make = hops.make_propagator
-    monkeypatch.setattr(hops, "make_propagator", lambda *a, **k: WatchedPropagator(make(*a, **k)))
+    make = source.make_propagator
+    monkeypatch.setattr(source, "make_propagator", lambda *a, **k: WatchedPropagator(make(*a, **k)))
     monkeypatch.setattr(BlockedPropagator, "_stepped", watched)
 
 
 def watch_rows(found, monkeypatch):
-    first = hops.MemorySource.first
+    first = source.MemorySource.first
     fit, as_input = HopFitter.__call__, TwoLayerPerceptron.as_input
 
     def watched_fit(self, task):
@@ -90,7 +90,7 @@ def watch_rows(found, monkeypatch):
             found.inputs.append(rows.shape[0])
         return as_input(self, rows)
 
-    monkeypatch.setattr(hops.MemorySource, "first", lambda self: WatchedHop(first(self), found))
+    monkeypatch.setattr(source.MemorySource, "first", lambda self: WatchedHop(first(self), found))
     monkeypatch.setattr(HopFitter, "__call__", watched_fit)
     monkeypatch.setattr(TwoLayerPerceptron, "as_input", watched_input)
 
@@ -146,7 +146,7 @@ def test_one_layer_never_makes_the_propagator(task, watch, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("a single hop needs no adjacency")
 
-    monkeypatch.setattr(hops, "make_propagator", refuse)
+    monkeypatch.setattr(source, "make_propagator", refuse)
     AdaGCNClassifier(task.graph, n_layers=1, max_epochs=2, pseudo_labels=0).fit(
         task.train, task.labels(task.train)
     )

@@ -21,8 +21,9 @@ from adagcn.propagation import (
     power_iteration_ppr,
 )
 from adagcn.propagation.blocks import BlockedPropagator, ColumnBlocks, column_blocks
-from adagcn.propagation.hops import DENSE_ABOVE, MemoryHop, MemorySource, stream_from
+from adagcn.propagation.hops import DENSE_ABOVE, MemoryHop, stream_from
 from adagcn.propagation.scaling import hop_digest
+from adagcn.propagation.source import MemorySource
 
 
 @pytest.fixture
@@ -201,7 +202,7 @@ def test_all_rows_come_in_blocks_in_the_order_of_the_nodes(propagator, features,
 def test_a_source_makes_the_propagator_only_when_a_second_hop_is_asked_for(monkeypatch):
     made = []
     monkeypatch.setattr(
-        "adagcn.propagation.hops.make_propagator",
+        "adagcn.propagation.source.make_propagator",
         lambda *a, **kw: made.append(1) or make_propagator(*a, **kw),
     )
     links = sparse.csr_array(np.ones((5, 5)) - np.eye(5))

@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 from adagcn.boosting.fit_state import BoostedLayer, FitState, LabeledNodes
 from adagcn.boosting.pseudo_labels import NO_PSEUDO_LABELS, PseudoLabeler, PseudoLabels
-from adagcn.boosting.samme import BoostingRule, Combination, log_weights, weigh_layer
+from adagcn.boosting.samme import BoostingRule, log_weights, weigh_layer
 from adagcn.errors import LayerWarning
 from adagcn.graph import Features
 from adagcn.propagation.hops import Hop
 from adagcn.propagation.scaling import HopScale, hop_factor, scaled_rows
 from adagcn.training.hop_fitter import HopTask
-
-WAIT = 3  # layers in a row without a lower loss before the depth is settled
-DEEPEST = 64  # layers that the search for a depth tries at the most
 
 
 class FittedLearner(Protocol):
@@ -158,40 +155,6 @@ class HopBoosting:
 
     def _rows(self, hop: Hop, nodes: NDArray[np.intp], factor: float) -> Features:
         return scaled_rows(hop, nodes, factor, self.hop_scale)
-
-
-def best_prefix(
-    states: Iterable[FitState], stop_labels: NDArray[np.int64], combination: Combination
-) -> Iterator[FitState]:
-    """Yield states until the depth is settled, and last the one with the lowest ensemble loss.
-
-    The loss is that of the stopping nodes. Layers are asked for until three in a row bring no lower
-    loss, or there are ``DEEPEST`` of them.
-
-    Parameters
-    ----------
-    states : iterable of FitState
-        May be endless; every layer must carry ``stop_log_proba``.
-    stop_labels : ndarray of shape (n_stop,)
-        Classes of the stopping nodes.
-    combination : Combination
-        How the layers vote.
-    """
-    best, best_loss = None, np.inf
-    for state in states:
-        pairs = [(each.coefficient, each.stop_log_proba) for each in state.layers]
-        if any(log_proba is None for _, log_proba in pairs):
-            raise TypeError("a search for the depth needs layers with stop_log_proba")
-        log_proba = combination.combined(pairs).log_proba()  # type: ignore[arg-type]
-        loss = -log_proba[np.arange(len(stop_labels)), stop_labels].mean()
-        if loss < best_loss:
-            best, best_loss = state, loss
-        yield state
-        depth = len(state.layers)
-        if depth == DEEPEST or (best is not None and depth - len(best.layers) >= WAIT):
-            break
-    if best is not None:
-        yield best
 
 
 def _say_perfect(hop: int) -> None:

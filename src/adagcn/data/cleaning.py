@@ -6,7 +6,6 @@ connected component, feature rows divided by their L1 norm.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +16,8 @@ from scipy.sparse.csgraph import connected_components
 
 from adagcn.errors import InputError
 from adagcn.formats.adjacency import symmetrized, without_self_loops
-from adagcn.graph import FeatureNorm, Features, Graph
-
-_SMALLEST_NORM = 1e-12
-_VALUES_AT_ONCE = 2**20
+from adagcn.formats.row_norms import normalize_rows_l1
+from adagcn.graph import FeatureNorm, Graph
 
 
 def clean(
@@ -86,47 +83,6 @@ def clean_as_paper(graph: Graph) -> Graph:
         largest_component=True,
         feature_norm="l1",
     )
-
-
-def normalize_rows_l1(features: Features) -> Features:
-    """Return the features with each row divided by max(its L1 norm, 1e-12).
-
-    Parameters
-    ----------
-    features : ndarray or sparse matrix of shape (n_nodes, n_features)
-        Floats; other numbers are converted to float32.
-
-    Returns
-    -------
-    ndarray or csr_array
-        The same kind and float type; rows of zeros stay.
-    """
-    if features.dtype.kind != "f":
-        features = features.astype(np.float32)
-    if sparse.issparse(features):
-        return _normalize_sparse(sparse.csr_array(features))
-    result = np.empty_like(features)
-    for rows in _some_rows(*features.shape):
-        norms = np.abs(features[rows]).sum(axis=1, dtype=np.float64, keepdims=True)
-        result[rows] = features[rows] / np.maximum(norms, _SMALLEST_NORM)
-    return result
-
-
-def _normalize_sparse(features: sparse.csr_array) -> sparse.csr_array:
-    data = np.empty_like(features.data)
-    for rows in _some_rows(*features.shape):
-        norms = np.asarray(abs(features[rows].astype(np.float64)).sum(axis=1)).ravel()
-        ends = features.indptr[rows.start : rows.stop + 1]
-        per_entry = np.repeat(np.maximum(norms, _SMALLEST_NORM), np.diff(ends))
-        stored = slice(int(ends[0]), int(ends[-1]))
-        data[stored] = features.data[stored] / per_entry
-    return sparse.csr_array((data, features.indices, features.indptr), shape=features.shape)
-
-
-def _some_rows(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Yield rows that are divided together: whole, their norms would cost copies of all features."""
-    n_some = max(_VALUES_AT_ONCE // max(n_columns, 1), 1)
-    return (slice(start, min(start + n_some, n_rows)) for start in range(0, n_rows, n_some))
 
 
 def _unweighted(graph: Graph) -> Graph:

@@ -15,8 +15,9 @@ from pydantic.fields import FieldInfo
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from adagcn.boosting.depth import best_prefix
 from adagcn.boosting.fit_state import BoostedLayer, FitBasis, FitState, LabeledNodes
-from adagcn.boosting.hop_boosting import FitHop, HopBoosting, best_prefix
+from adagcn.boosting.hop_boosting import FitHop, HopBoosting
 from adagcn.boosting.samme import BoostingRule, Combination, CombinedVotes
 from adagcn.errors import InputError, LayerWarning, WeightCollapseWarning
 from adagcn.graph import Graph
@@ -34,8 +35,9 @@ from adagcn.models.support.labels import FitCall, hold_out
 from adagcn.models.support.presets import PRESETS, preset_values, resolve
 from adagcn.models.support.problem import FitData, ScoredRows
 from adagcn.models.support.settings import Params, did_you_mean
-from adagcn.propagation.hops import MemorySource, stream_from
+from adagcn.propagation.hops import stream_from
 from adagcn.propagation.scaling import scaled_rows
+from adagcn.propagation.source import MemorySource
 from adagcn.training.events import Events, LayerEvent, Reason, StopEvent
 from adagcn.training.hop_fitter import ROWS_AT_ONCE, HopFitter, Learner, TrainingSettings
 

@@ -20,14 +20,15 @@ from sklearn.utils.validation import validate_data
 
 from adagcn.boosting.fit_state import LabeledNodes
 from adagcn.boosting.pseudo_labels import NO_PSEUDO_LABELS, PseudoLabels, draw_nodes
-from adagcn.data.cleaning import normalize_rows_l1
 from adagcn.errors import InputError, shown
 from adagcn.formats.frozen import content_digest
+from adagcn.formats.row_norms import normalize_rows_l1
 from adagcn.graph import Features, Graph
 from adagcn.models.support.boosted_settings import BoostedSettings
 from adagcn.models.support.labels import FitCall, labeled_nodes, node_positions
-from adagcn.propagation.hops import HopSource, MemorySource, blocks_of
+from adagcn.propagation.hops import blocks_of
 from adagcn.propagation.screening import strongest_columns
+from adagcn.propagation.source import HopSource, MemorySource
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,8 @@ def normalized_features(graph: Graph, feature_norm: str) -> Features:
     if feature_norm == (graph.feature_norm or "none"):
         return graph.features
     if feature_norm == "l1":
-        return normalize_rows_l1(graph.features)
+        divided: Features = normalize_rows_l1(graph.features)
+        return divided
     raise InputError(
         "AGC-I640",
         "feature_norm='none' wants features as they were measured",

@@ -1,0 +1,161 @@
+"""What people see of a model: its parameters, their documentation, and the values in force."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import re
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
+
+from adagcn import AdaGCNClassifier
+from adagcn.errors import InputError
+from adagcn.models import MODELS, PRESETS, Variant
+from adagcn.models.adasgc import AdaSGCClassifier
+from adagcn.models.support.boosted_settings import BoostedSettings
+from adagcn.models.support.settings import NOT_SETTINGS
+
+QUICK = {"n_layers": 2, "hidden_units": 4, "max_epochs": 3, "random_state": 0}
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+
+
+def documented(model) -> dict[str, str]:
+    """Return what the class documentation says of each parameter."""
+    section = model.__doc__.split("Parameters\n----------\n")[1].split("\nExamples\n")[0]
+    entries = re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", section, re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in entries}
+
+
+@every_model
+def test_constructor_settings_and_documentation_name_the_same(model):
+    signature = [name for name in inspect.signature(model).parameters]
+    expected = ["graph", "preset", *model.setting_fields(), *model.beside]
+    assert sorted(signature) == sorted(expected)
+    assert list(documented(model)) == expected
+    assert set(signature) - set(NOT_SETTINGS) == set(model.setting_fields())
+    defaults = {n: p.default for n, p in inspect.signature(model).parameters.items()}
+    assert all(defaults[name] is None for name in model.setting_fields())
+    assert {name: defaults[name] for name in model.beside} == {
+        name: NOT_SETTINGS[name] for name in model.beside
+    }
+
+
+@every_model
+@pytest.mark.filterwarnings("ignore:the paper has no settings")
+def test_the_documented_values_are_those_that_a_fit_uses(model, task):
+    texts = documented(model)
+    for preset in model.presets():
+        used = model(task.graph, preset=preset).resolved_params()
+        for name in model.setting_fields():
+            if name == "variant":
+                continue
+            text = texts[name].rpartition("Value: ")[2]
+            value = repr(used[name])
+            in_all = f"{value} in every preset."
+            among = re.search(rf"(?:^|; ){re.escape(value)} in ([^;]*)", text)
+            assert text == in_all or (among and f"``{preset}``" in among[1]), (name, preset, text)
+
+
+def test_the_documented_variant_is_that_of_the_preset(task):
+    for preset in PRESETS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            used = AdaGCNClassifier(task.graph, preset=preset).resolved_settings().variant
+        shown = AdaGCNClassifier.preset_value(preset, "variant")
+        assert Variant(**{**Variant().model_dump(), **shown.given()}).model_dump() == (
+            used.model_dump()
+        )
+
+
+def test_there_are_about_twenty_everyday_parameters():
+    everyday = set(inspect.signature(AdaGCNClassifier).parameters) - {"graph", "preset", "variant"}
+    assert len(everyday) <= 21
+    assert len(BoostedSettings.model_fields) + len(Variant.model_fields) >= 33  # nothing was lost
+
+
+def test_a_variant_is_a_value():
+    a, b = Variant(stop_on="loss", n_members=2), Variant(n_members=2, stop_on="loss")
+    assert a == b
+    assert repr(a) == "Variant(n_members=2, stop_on='loss')" or "stop_on='loss'" in repr(a)
+    for twin in (copy.deepcopy(a), pickle.loads(pickle.dumps(a)), eval(repr(a))):
+        assert twin == a
+        assert twin.given() == a.given()
+    with pytest.raises(Exception, match="frozen"):
+        a.stop_on = "ranked"
+    with pytest.raises(InputError, match=r"variant\.stop_on: should be 'ranked'.*got 'x'"):
+        Variant(stop_on="x")
+    with pytest.raises(InputError, match=r"variant\.stop_onn: .*Did you mean stop_on"):
+        Variant(stop_onn="loss")
+    assert Variant(n_members=np.int64(3)).n_members == 3
+
+
+def test_a_switch_that_is_left_out_has_the_presets_value(task):
+    settings = AdaGCNClassifier(task.graph, variant=Variant(n_members=2)).resolved_settings()
+    assert settings.variant.n_members == 2
+    assert settings.variant.stop_on == "loss"  # of tuned; Algorithm 1 has "ranked"
+    assert settings.variant.voting_share == 0.5
+    as_dict = AdaGCNClassifier(task.graph, variant={"n_members": 2}).resolved_settings()
+    assert as_dict == settings
+
+
+def test_a_switch_survives_clone_search_pipeline_and_file(task, tmp_path):
+    ids = np.r_[task.train, task.stop]
+    y = task.labels(ids)
+    model = AdaGCNClassifier(task.graph, variant=Variant(stop_on="accuracy"), **QUICK)
+    assert clone(model).variant == model.variant
+    model.set_params(variant__n_members=2)
+    assert model.variant == Variant(stop_on="accuracy", n_members=2)
+    assert clone(model).set_params(variant__n_members=None).variant == Variant(stop_on="accuracy")
+    search = GridSearchCV(model, {"variant__hop_scale": ["none", "row_l2"]}, cv=2).fit(ids, y)
+    best = search.best_estimator_
+    assert best.params_["variant.hop_scale"] == search.best_params_["variant__hop_scale"]
+    assert best.params_["variant.stop_on"] == "accuracy"
+    pipeline = Pipeline([("nodes", "passthrough"), ("model", clone(model))])
+    pipeline.set_params(model__variant__stop_on="ranked").fit(ids, y)
+    assert pipeline[-1].params_["variant.stop_on"] == "ranked"
+    best.save(tmp_path / "m.adagcn")
+    back = AdaGCNClassifier.load(tmp_path / "m.adagcn", graph=task.graph)
+    assert back.variant == best.variant
+    assert back.params_ == best.params_
+
+
+def test_a_model_refuses_switches_that_it_does_not_have(task):
+    model = AdaSGCClassifier(task.graph, variant=Variant(n_members=2))
+    with pytest.raises(InputError, match=r"adasgc has no switch variant\.n_members; got 2"):
+        model.fit(task.train, task.labels(task.train))
+
+
+def test_values_in_force_are_printed_one_on_a_line(task):
+    model = AdaGCNClassifier(task.graph, **QUICK)
+    before = str(model.values_in_force()).splitlines()
+    model.fit(task.train, task.labels(task.train))
+    lines = str(model.params_).splitlines()
+    assert re.fullmatch(r"preset +tuned", lines[0])
+    assert any(re.fullmatch(r"hidden_units +4", line) for line in lines)
+    assert any(re.fullmatch(r"variant\.stop_on +loss", line) for line in lines)
+    assert len(lines) == len(before) == len(model.params_)
+    assert isinstance(model.params_, dict)
+
+
+def test_a_notebook_shows_the_values_in_force_and_escapes_them(task):
+    graph = replace(task.graph, name="<script>alert(1)</script>")
+    model = AdaGCNClassifier(graph, variant=Variant(stop_on="loss"), **QUICK)
+    page = model._repr_html_()
+    assert "<script>" not in page
+    assert "not fitted" in page
+    assert "<td>hidden_units</td><td><b>4</b></td>" in page  # yours
+    assert "<td>variant.stop_on</td><td><b>loss</b></td>" in page
+    assert "<td>teleport</td><td>0.2</td>" in page  # the preset's
+    assert model._repr_mimebundle_()["text/html"] == page
+    wrong = AdaGCNClassifier(graph, hidden_units="<b>wide</b>")
+    assert "cannot be fitted" in wrong._repr_html_()
+    assert "<b>wide" not in wrong._repr_html_()
+    fitted = model.fit(task.train, task.labels(task.train))._repr_html_()
+    assert "not fitted" not in fitted
