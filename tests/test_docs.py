@@ -37,3 +37,25 @@ def test_numbers_of_the_readme_stand_in_the_tables():
     assert [len(row) for row in numbers] == [4, 4]
     for number in itertools.chain.from_iterable(numbers):
         assert f" {number}" in tables, f"the README has {number}, the tables do not"
+
+
+def test_the_algorithm_page_points_at_what_exists():
+    """Every function that docs/algorithm.md names is in the file that it names."""
+    page = (ROOT / "docs" / "algorithm.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if re.match(r"\| \d+ \|", line)]
+    assert [int(row.split("|")[1]) for row in rows] == list(range(1, 12))
+    files = {name: ROOT / "src" / "adagcn" / name for name in re.findall(r"(\w+/\w+\.py)\]", page)}
+    assert len([name for name in files if name != "support/presets.py"]) == 6
+    for row in rows:
+        for names, file in re.findall(r"((?:`[\w.]+`[^`|]*?)+) in \[?([\w/]+\.py)", row):
+            text = files[file].read_text(encoding="utf-8")
+            for name in re.findall(r"`([\w.]+)`", names):
+                for part in name.split("."):
+                    assert re.search(rf"^\s*(def|class) {part}\b", text, re.M), (name, file)
+
+
+def test_links_of_the_documentation_lead_somewhere():
+    for page in [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
