@@ -445,6 +445,8 @@ class Graph:
             If there is no such file.
         FormatError
             If it is damaged or does not hold a graph.
+        UnsafeFileError
+            If one of its arrays would have to be unpickled.
         """
         parts, norm = read_graph(path)
         return replace(cls._assembled(parts, name), feature_norm=norm)

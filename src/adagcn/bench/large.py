@@ -61,7 +61,7 @@ class LargePlan:
     Parameters
     ----------
     n_nodes, n_edges : int
-        Counts of the graph.
+        Size of the graph that is generated.
     repetitions : int
         Samples of each epoch, and of each way to propagate a hop.
     fits : int

@@ -48,10 +48,9 @@ class Row:
 
     Parameters
     ----------
-    name : str
-        What was measured.
-    group : str
-        Its kind: ``"adagcn"``, ``"ours"``, ``"peer"``, or a word specific to the section.
+    name, group : str
+        What was measured, and its kind: ``"adagcn"``, ``"ours"``, ``"peer"``, or a word specific to
+        the section.
     seconds : Measure or None
         How long it took; None if it could not be measured, and ``facts["note"]`` says why.
     ratio : Measure or None

@@ -29,14 +29,10 @@ class Peer:
 
     Parameters
     ----------
-    key : str
-        What the command line calls it.
-    name : str
-        What tables call it.
-    module : str
-        Module that must be importable.
-    package : str
-        Package that provides it.
+    key, name : str
+        What the command line calls it, and what tables call it.
+    module, package : str
+        Module that must be importable, and the package that provides it.
     make : callable
         Takes a task, AdaGCN's rows of a hop and the hidden units; returns a function that trains
         for a number of epochs.

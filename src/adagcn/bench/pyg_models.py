@@ -63,10 +63,8 @@ class TwoConvolutions(nn.Module):
         rate: float,
     ) -> None:
         super().__init__()
-        self.first = first
-        self.second = second
-        self.activation = activation
-        self.rate = rate
+        self.first, self.second = first, second
+        self.activation, self.rate = activation, rate
 
     def forward(self, features: Tensor, edge_index: Tensor) -> Tensor:
         """Return logits of all nodes."""

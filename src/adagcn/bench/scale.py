@@ -59,7 +59,7 @@ class ScalePlan:
     Parameters
     ----------
     start : Sizes
-        The smallest fit.
+        The smallest fit, whose sizes are multiplied.
     factors : tuple of int
         Factors that multiply one size at a time.
     repetitions : int

@@ -22,7 +22,7 @@ class SpeedPlan:
     Parameters
     ----------
     repetitions : int
-        Samples of each epoch time.
+        Samples of each epoch time; tables show their median.
     sample_seconds : float
         How long a sample should take.
     fits : int

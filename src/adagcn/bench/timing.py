@@ -33,14 +33,8 @@ PAUSE_SECONDS = 0.1
 class Contestant:
     """Something that trains for as many epochs as it is told to.
 
-    Parameters
-    ----------
-    name : str
-        What tables call it.
-    group : str
-        See :class:`adagcn.bench.measures.Row`.
-    train : callable
-        Takes a number of epochs and trains from the start for exactly that many.
+    ``train`` takes a number of epochs and trains from the start for exactly that many; ``name`` and
+    ``group`` are those of its :class:`adagcn.bench.measures.Row`.
     """
 
     name: str

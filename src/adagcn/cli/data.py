@@ -23,6 +23,12 @@ data_app = typer.Typer(help="List, fetch, describe, check and convert data sets.
 data_app.command("convert")(convert)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from adagcn data list.")]
+NameOrAll = Annotated[
+    str, typer.Argument(metavar="NAME|all", help="A data set, or all found on this machine.")
+]
+NameOrFile = Annotated[
+    str, typer.Argument(metavar="NAME|FILE", help="A data set's name or an .npz file.")
+]
 _DISAGREES = IntegrityError.exit_code
 
 
@@ -69,13 +75,7 @@ def get_dataset(
 
 @data_app.command("info")
 @with_option_groups
-def describe(
-    what: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A data set's name or an .npz file.")
-    ],
-    common: Common,
-    data_dir: DataDir = None,
-) -> None:
+def describe(what: NameOrFile, common: Common, data_dir: DataDir = None) -> None:
     """Describe a data set or an .npz file."""
     from adagcn.data import CATALOG, dataset_info, load_graph
 
@@ -92,12 +92,7 @@ def describe(
 @data_app.command("verify")
 @with_option_groups
 def verify(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME|all", help="A data set, or all found on this machine.")
-    ],
-    common: Common,
-    data_dir: DataDir = None,
-    offline: Offline = False,
+    name: NameOrAll, common: Common, data_dir: DataDir = None, offline: Offline = False
 ) -> None:
     """Check data files byte by byte and count their contents; exit code 4 if one is wrong."""
     from adagcn.data import CATALOG, dataset_info, verify_dataset

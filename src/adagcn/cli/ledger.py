@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 
 ledger_app = typer.Typer(help="Show, export and import the ledger of finished runs.")
 
+ExportTo = Annotated[
+    Path, typer.Argument(metavar="OUT", help="The file to write, such as ledger.jsonl.gz.")
+]
+Exported = Annotated[
+    Path, typer.Argument(metavar="EXPORT", help="A file that adagcn ledger export wrote.")
+]
+
 
 @ledger_app.command("export")
 @with_option_groups
 def export_rows(
-    out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The file to write, such as ledger.jsonl.gz.")
-    ],
-    common: Common,
-    path: LedgerPath = DEFAULT_LEDGER,
-    force: Force = False,
+    out: ExportTo, common: Common, path: LedgerPath = DEFAULT_LEDGER, force: Force = False
 ) -> None:
     """Write every run to one small file; the same runs give the same bytes."""
     check_out(out, force=force, name="OUT")
@@ -43,13 +45,7 @@ def export_rows(
 
 @ledger_app.command("import")
 @with_option_groups
-def import_rows(
-    export: Annotated[
-        Path, typer.Argument(metavar="EXPORT", help="A file that adagcn ledger export wrote.")
-    ],
-    common: Common,
-    path: LedgerPath = DEFAULT_LEDGER,
-) -> None:
+def import_rows(export: Exported, common: Common, path: LedgerPath = DEFAULT_LEDGER) -> None:
     """Import the runs of an exported ledger; runs that the ledger has already stay as they are."""
     from adagcn.experiments.exchange import import_ledger
     from adagcn.experiments.ledger import Ledger

@@ -27,7 +27,7 @@ class TrainingRun:
     Parameters
     ----------
     model : NodeClassifier
-        The fitted model.
+        Fitted, on the training nodes of the split if there is one.
     split : str
         Name of the split, ``"none"`` if every label was trained on.
     seconds : float

@@ -90,12 +90,7 @@ def load_graph(
 def locate_dataset(name: str, *, data_dir: Folder = None, offline: bool | None = None) -> Path:
     """Return the verified file of a data set, downloading it if it is not found.
 
-    Parameters
-    ----------
-    name : str
-        A key of the catalog.
-    data_dir, offline : optional
-        As for :func:`load_dataset`.
+    Arguments and errors are those of :func:`load_dataset`.
 
     Returns
     -------

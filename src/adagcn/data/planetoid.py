@@ -107,10 +107,8 @@ def convert_planetoid(
 
     Parameters
     ----------
-    folder : str or path-like
-        Where the files ``ind.<name>.*`` are.
-    name : str
-        The name in the file names, such as ``"cora"``.
+    folder, name
+        As for :func:`read_planetoid`.
     out : str or path-like
         The file to write.
 

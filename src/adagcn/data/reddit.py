@@ -33,7 +33,8 @@ def convert_reddit(folder: str | os.PathLike[str], out: str | os.PathLike[str]) 
     folder : str or path-like
         Where the four files are.
     out : str or path-like
-        The file to write.
+        The file to write. In a folder of data sets, ``reddit.npz`` is found by the name
+        ``"reddit"``.
 
     Returns
     -------

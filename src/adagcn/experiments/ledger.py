@@ -110,22 +110,9 @@ class Ledger:
         return self._rows(f"{_READ} ORDER BY key")
 
     def merge(self, rows: Iterable[LedgerRow]) -> int:
-        """Add rows from elsewhere, all or none of them; existing rows stay unchanged.
+        """Add rows of another ledger, all or none of them, and return how many are new.
 
-        Parameters
-        ----------
-        rows : iterable of LedgerRow
-            Rows of another ledger.
-
-        Returns
-        -------
-        int
-            How many are new.
-
-        Raises
-        ------
-        IntegrityError
-            A run exists with another accuracy.
+        Existing rows stay unchanged; an ``IntegrityError`` if a run exists with another accuracy.
         """
         with self._translated(), self._transaction():
             before = self._connection.total_changes

@@ -21,7 +21,7 @@ class CellOutcome:
     Parameters
     ----------
     cell : PlannedCell
-        The cell.
+        Its row and column, and all of its runs.
     finished : tuple of (Run, RunResult)
         The finished runs, in the order planned.
     against_first : PairedComparison or None

@@ -41,7 +41,7 @@ class Run(BaseModel):
     Parameters
     ----------
     model : str
-        Key of the model.
+        Key of the model in the registry.
     preset : str
         Name of the recipe; not part of ``key``, so that recipes of equal values share their runs.
     params : dict
@@ -146,7 +146,7 @@ def execute(run: Run, graph: Graph) -> RunResult:
     Parameters
     ----------
     run : Run
-        What to do.
+        What to fit: model, settings, split and seed.
     graph : Graph
         The graph with the digest that ``run`` names.
 

@@ -37,7 +37,7 @@ class Summary:
     Attributes
     ----------
     n : int
-        Number of runs.
+        Number of runs, over all splits.
     n_splits, n_inits : int
         Splits with a run, and the most runs that a split has.
     mean : float
@@ -99,6 +99,8 @@ class PairedComparison:
 @dataclass(frozen=True)
 class DepthCurve:
     """Accuracy at every depth, and how much it fluctuates over runs.
+
+    All tuples have one entry per depth.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ class TextTable:
     Attributes
     ----------
     title : str
-        On one line.
+        What stands above the table, on one line.
     header : list of str
         Names of the columns.
     body : list of rows

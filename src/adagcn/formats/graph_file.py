@@ -36,14 +36,7 @@ _KEYS = {
 def read_graph(path: str | os.PathLike[str]) -> tuple[Parts, Literal["l1"] | None]:
     """Read the parts of a graph as stored in the file, and the norm that divided its features.
 
-    Raises
-    ------
-    InputError
-        If there is no such file.
-    FormatError
-        If it is damaged or does not hold a graph.
-    UnsafeFileError
-        If one of its arrays would have to be unpickled.
+    Errors are those of :meth:`adagcn.graph.Graph.from_npz`.
     """
     # Class names as Python objects stay unread: the labels then stand for themselves.
     members = read_npz(path, keys=_KEYS, dispensable={"class_names"})

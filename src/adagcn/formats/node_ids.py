@@ -25,7 +25,7 @@ class IdColumn:
 
     Parameters
     ----------
-    distinct : ndarray
+    distinct : ndarray of shape (n_distinct,)
         The different ids: int64, uint64, Python integers (object) or strings.
     codes : ndarray of shape (n,)
         Row i holds ``distinct[codes[i]]``.

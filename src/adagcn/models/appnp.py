@@ -95,10 +95,10 @@ class APPNPClassifier(GraphModelClassifier):
     system = NetworkSystem(
         APPNPSettings,
         {
-            "paper": Recipe({}, MS_ACADEMIC),
+            "paper": Recipe(MS_ACADEMIC),
             # The authors' PyTorch code, which drops nothing from Â.
-            "authors": Recipe({"propagator_dropout": 0.0}, MS_ACADEMIC),
-            "adagcn_paper": Recipe({**SHORTENED, "propagator_dropout": 0.0}, MS_ACADEMIC),
+            "authors": Recipe(MS_ACADEMIC, propagator_dropout=0.0),
+            "adagcn_paper": Recipe(MS_ACADEMIC, **SHORTENED, propagator_dropout=0.0),
         },
         APPNP,
     )

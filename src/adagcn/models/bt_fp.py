@@ -39,6 +39,7 @@ from sklearn.linear_model import LogisticRegression
 from adagcn.errors import FormatError, InputError
 from adagcn.graph import Features
 from adagcn.models.support.graph_model import GraphModelClassifier
+from adagcn.models.support.model_file import Tensors
 from adagcn.models.support.settings import Count, Positive, Share, SystemSettings, Teleport
 from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe, measured
 from adagcn.propagation.normalize import make_propagator
@@ -116,7 +117,7 @@ class BTFPSystem:
     """The system; see :class:`adagcn.models.support.system.System`."""
 
     settings = BTFPSettings
-    recipes: Mapping[str, Recipe] = {"paper": Recipe({})}
+    recipes: Mapping[str, Recipe] = {"paper": Recipe()}
 
     def fit(self, problem: NodeProblem, settings: BTFPSettings, context: FitContext) -> FittedBTFP:
         """Spread the features and bootstrap; nothing is random."""
@@ -126,11 +127,7 @@ class BTFPSystem:
         return measured(FittedBTFP(linear, settings, TrainingRecord(n_iterations)), problem)
 
     def restore(
-        self,
-        tensors: Mapping[str, NDArray[Any]],
-        settings: BTFPSettings,
-        n_features: int,
-        n_classes: int,
+        self, tensors: Tensors, settings: BTFPSettings, n_features: int, n_classes: int
     ) -> FittedBTFP:
         """Return what the tensors came from."""
         present = tensors.get("present", np.empty(0))

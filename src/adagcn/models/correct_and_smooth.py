@@ -39,6 +39,7 @@ from scipy import sparse
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.known_nodes import NAMES, KnownNodes
 from adagcn.models.support.label_spreading import log_shares, normalized_adjacency, spread_labels
+from adagcn.models.support.model_file import Tensors
 from adagcn.models.support.network import FirstLayerL2, FittedNetwork, NetworkSystem, Start
 from adagcn.models.support.node_perceptron import NodePerceptron, PerceptronSettings
 from adagcn.models.support.settings import Count, Positive, Teleport
@@ -151,20 +152,18 @@ class CorrectAndSmoothSystem:
     settings = CorrectAndSmoothSettings
     recipes: Mapping[str, Recipe] = {
         # Not part of PPNP's study: its stopping rule, perceptron and γ.
-        "paper": Recipe({}),
+        "paper": Recipe(),
         # Their setting for arXiv with a perceptron, which corrects by A D^−1 (here S). Their base
         # has three layers with batch normalization.
         "authors": Recipe(
-            {
-                "hidden_units": 256,
-                "first_layer_l2": 0.0,
-                "max_epochs": 300,
-                "stop_on": "accuracy",
-                "patience": 300,
-                "autoscale": True,
-                "correction_teleport": 0.0208,
-                "smoothing_teleport": 0.2435,
-            }
+            hidden_units=256,
+            first_layer_l2=0.0,
+            max_epochs=300,
+            stop_on="accuracy",
+            patience=300,
+            autoscale=True,
+            correction_teleport=0.0208,
+            smoothing_teleport=0.2435,
         ),
     }
     base = NetworkSystem(CorrectAndSmoothSettings, recipes, Perceptron)
@@ -178,11 +177,7 @@ class CorrectAndSmoothSystem:
         return measured(fitted, problem)
 
     def restore(
-        self,
-        tensors: Mapping[str, NDArray[Any]],
-        settings: CorrectAndSmoothSettings,
-        n_features: int,
-        n_classes: int,
+        self, tensors: Tensors, settings: CorrectAndSmoothSettings, n_features: int, n_classes: int
     ) -> FittedCorrection:
         """Return what the tensors came from."""
         known = KnownNodes.from_tensors(tensors, n_classes)

@@ -69,6 +69,7 @@ _BY_GRAPH: dict[str, dict[str, Any]] = {
     "citeseer": {"l2": 0.02, "dropout": 0.5},
     "pubmed": {"n_steps": 20},
 }
+_AUTHORS = Recipe(_BY_GRAPH, max_epochs=1000, stop_on="loss", stop_penalty="none")
 
 
 class DAGNNClassifier(GraphModelClassifier):
@@ -79,14 +80,5 @@ class DAGNNClassifier(GraphModelClassifier):
     """
 
     model_key = "dagnn"
-    system = NetworkSystem(
-        DAGNNSettings,
-        {
-            # Not in PPNP's study: its training and stopping.
-            "paper": Recipe({}, _BY_GRAPH),
-            "authors": Recipe(
-                {"max_epochs": 1000, "stop_on": "loss", "stop_penalty": "none"}, _BY_GRAPH
-            ),
-        },
-        DAGNN,
-    )
+    # "paper" is not in PPNP's study: its training and stopping.
+    system = NetworkSystem(DAGNNSettings, {"paper": Recipe(_BY_GRAPH), "authors": _AUTHORS}, DAGNN)

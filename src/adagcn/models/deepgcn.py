@@ -35,7 +35,7 @@ from adagcn.learners.inputs import drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.network import FirstLayerL2, GraphNetwork, NetworkSystem, Start
-from adagcn.models.support.settings import Count, NetworkSettings, Share
+from adagcn.models.support.settings import Count, LayerDropout, NetworkSettings
 from adagcn.models.support.system import Recipe
 
 
@@ -50,7 +50,7 @@ class DeepGCNSettings(NetworkSettings):
     hidden_units: Annotated[
         Count, "width of a residual network, or what each layer of a dense one adds"
     ] = 64
-    dropout: Annotated[Share, "rate on the input of every layer"] = 0.5
+    dropout: LayerDropout = 0.5
     first_layer_l2: FirstLayerL2 = 0.02
 
 
@@ -103,9 +103,9 @@ class DeepGCNClassifier(GraphModelClassifier):
         DeepGCNSettings,
         {
             # Not in PPNP's study: its sizes and rates for GCN, four layers deep.
-            "paper": Recipe({}),
+            "paper": Recipe(),
             # ResGCN-28 of 64 units. The authors train on point clouds, which is no guide here.
-            "authors": Recipe({"n_layers": 28, "dropout": 0.3, "learning_rate": 1e-3}),
+            "authors": Recipe(n_layers=28, dropout=0.3, learning_rate=1e-3),
         },
         DeepGCN,
     )

@@ -47,7 +47,7 @@ from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.hop_rows import hop_rows, neighborhoods
 from adagcn.models.support.network import FirstLayerL2, NetworkSystem, Start
 from adagcn.models.support.sampling import BatchedNetwork, SampledView, draws
-from adagcn.models.support.settings import Count
+from adagcn.models.support.settings import BatchSize, Count, HiddenUnits
 from adagcn.models.support.system import GraphInput, Recipe
 
 
@@ -57,9 +57,9 @@ class FastGCNSettings(GCNSettings):
     n_layers: Annotated[
         Count, "products with Â, each with weights of its own; the first is computed once"
     ] = 2
-    hidden_units: Annotated[Count, "width of the hidden layers"] = 64
+    hidden_units: HiddenUnits = 64
     n_samples: Annotated[Count, "nodes drawn for each product, t"] = 400
-    batch_size: Annotated[Count, "training nodes of one step"] = 256
+    batch_size: BatchSize = 256
     first_layer_l2: FirstLayerL2 = 0.02
 
 
@@ -160,6 +160,18 @@ def draw_columns(
     return estimate, used[hit]
 
 
+# Their transductive script, which compares the mean of the last two losses with the window.
+_AUTHORS = Recipe(
+    hidden_units=16,
+    batch_size=20,
+    dropout=0.0,
+    first_layer_l2=5e-4,
+    max_epochs=100,
+    stop_on="window",
+    patience=10,
+)
+
+
 class FastGCNClassifier(GraphModelClassifier):
     """Graph convolutional network whose training products are estimated from sampled nodes.
 
@@ -168,24 +180,5 @@ class FastGCNClassifier(GraphModelClassifier):
     """
 
     model_key = "fastgcn"
-    system = NetworkSystem(
-        FastGCNSettings,
-        {
-            # Not part of PPNP's study: its stopping rule and the size that it chose for GCN.
-            "paper": Recipe({}),
-            # Their transductive script, which compares the mean of the last two losses with the
-            # window.
-            "authors": Recipe(
-                {
-                    "hidden_units": 16,
-                    "batch_size": 20,
-                    "dropout": 0.0,
-                    "first_layer_l2": 5e-4,
-                    "max_epochs": 100,
-                    "stop_on": "window",
-                    "patience": 10,
-                }
-            ),
-        },
-        FastGCN,
-    )
+    # "paper" is not part of PPNP's study: its stopping rule and the size that it chose for GCN.
+    system = NetworkSystem(FastGCNSettings, {"paper": Recipe(), "authors": _AUTHORS}, FastGCN)

@@ -40,7 +40,7 @@ from adagcn.learners.inputs import drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, Step
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
-from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
+from adagcn.models.support.settings import Count, LayerDropout, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe
 from adagcn.propagation.products import product, transposed_product
 
@@ -53,7 +53,7 @@ class GATSettings(NetworkSettings):
     n_heads: Annotated[Count, "attention heads of the first layer"] = 8
     hidden_units: Annotated[Count, "units of each of these heads"] = 8
     output_heads: Annotated[Count, "attention heads of the second layer"] = 1
-    dropout: Annotated[Share, "rate on the input of both layers"] = 0.6
+    dropout: LayerDropout = 0.6
     attention_dropout: Annotated[Share, "rate on the attention weights α"] = 0.6
     value_dropout: Annotated[Share, "rate on W h, once α is known"] = 0.0
     first_layer_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖W‖² on the first layer"] = 0.01
@@ -267,6 +267,17 @@ def _by_node(rows: Tensor, n_heads: int) -> Tensor:
     return rows.reshape(n_heads, -1, rows.shape[1]).transpose(0, 1)
 
 
+_AUTHORS = Recipe(
+    {"pubmed": {"output_heads": 8, "learning_rate": 0.01, "weight_decay": 1e-3}},
+    value_dropout=0.6,  # in their code; their paper does not name it
+    learning_rate=0.005,
+    first_layer_l2=0.0,
+    weight_decay=5e-4,  # on all parameters, and not in the stopping loss
+    max_epochs=100_000,
+    stop_on="both",
+)
+
+
 class GATClassifier(GraphModelClassifier):
     """Graph attention network: every node learns how much to listen to each of its neighbors.
 
@@ -274,23 +285,6 @@ class GATClassifier(GraphModelClassifier):
     """
 
     model_key = "gat"
-    system = NetworkSystem(
-        GATSettings,
-        {
-            # PPNP's study: the original sizes and λ = 0.01, the same on all data sets. On the first
-            # layer, as for its own models: on all parameters this λ leaves nothing but zeros.
-            "paper": Recipe({}),
-            "authors": Recipe(
-                {
-                    "value_dropout": 0.6,  # in their code; their paper does not name it
-                    "learning_rate": 0.005,
-                    "first_layer_l2": 0.0,
-                    "weight_decay": 5e-4,  # on all parameters, and not in the stopping loss
-                    "max_epochs": 100_000,
-                    "stop_on": "both",
-                },
-                {"pubmed": {"output_heads": 8, "learning_rate": 0.01, "weight_decay": 1e-3}},
-            ),
-        },
-        GAT,
-    )
+    # "paper" is PPNP's study: the original sizes and λ = 0.01, the same on all data sets. On the
+    # first layer, as for its own models: on all parameters this λ leaves nothing but zeros.
+    system = NetworkSystem(GATSettings, {"paper": Recipe(), "authors": _AUTHORS}, GAT)

@@ -36,7 +36,7 @@ from adagcn.learners.inputs import drop, dropout, times
 from adagcn.models.support.field_of_view import FieldOfView, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.network import FirstLayerL2, GraphNetwork, NetworkSystem, Start
-from adagcn.models.support.settings import Count, NetworkSettings, Share
+from adagcn.models.support.settings import Count, HiddenUnits, LayerDropout, NetworkSettings
 from adagcn.models.support.system import Recipe
 
 
@@ -44,8 +44,8 @@ class GCNSettings(NetworkSettings):
     """Settings of a graph convolutional network."""
 
     n_layers: Annotated[Count, "products with Â, each with weights of its own"] = 2
-    hidden_units: Annotated[Count, "width of the hidden layers"] = 16
-    dropout: Annotated[Share, "rate on the input of every layer"] = 0.5
+    hidden_units: HiddenUnits = 16
+    dropout: LayerDropout = 0.5
     first_layer_l2: FirstLayerL2 = 5e-4
 
 
@@ -103,9 +103,7 @@ class GCNClassifier(GraphModelClassifier):
     system = NetworkSystem(
         GCNSettings,
         # PPNP's study took over the original settings for its vanilla row.
-        dict.fromkeys(
-            ("paper", "authors"), Recipe({"max_epochs": 200, "stop_on": "window", "patience": 10})
-        ),
+        dict.fromkeys(("paper", "authors"), Recipe(max_epochs=200, stop_on="window", patience=10)),
         GCN,
     )
 
@@ -120,9 +118,9 @@ class EarlyStoppedGCNClassifier(GraphModelClassifier):
     system = NetworkSystem(
         GCNSettings,
         {
-            "paper": Recipe({"hidden_units": 64, "first_layer_l2": 0.02}),
+            "paper": Recipe(hidden_units=64, first_layer_l2=0.02),
             # Kipf and Welling's width and λ; only the stopping is PPNP's.
-            "authors": Recipe({"hidden_units": 16, "first_layer_l2": 5e-4}),
+            "authors": Recipe(hidden_units=16, first_layer_l2=5e-4),
         },
         GCN,
     )
@@ -139,9 +137,9 @@ class ResidualGCNClassifier(GraphModelClassifier):
         GCNSettings,
         {
             # AdaGCN's Figure 3: sizes of the original, and PPNP's stopping as for all its methods.
-            "paper": Recipe({}),
+            "paper": Recipe(),
             # Appendix B: 400 epochs, no stopping.
-            "authors": Recipe({"max_epochs": 400, "stop_on": "never"}),
+            "authors": Recipe(max_epochs=400, stop_on="never"),
         },
         ResidualGCN,
     )

@@ -32,10 +32,11 @@ from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import (
     Count,
+    HiddenUnits,
+    LayerDropout,
     NetworkSettings,
     NonNegative,
     Positive,
-    Share,
     Teleport,
 )
 from adagcn.models.support.system import Recipe
@@ -45,10 +46,10 @@ class GCNIISettings(NetworkSettings):
     """Settings of GCNII."""
 
     n_layers: Annotated[Count, "products with Â"] = 8
-    hidden_units: Annotated[Count, "width of the hidden layers"] = 64
+    hidden_units: HiddenUnits = 64
     teleport: Annotated[Teleport, "α, share of H^(0) in every layer"] = 0.1
     identity: Annotated[Positive, "λ of β_l = log(λ/l + 1), the share of W^(l) in layer l"] = 0.5
-    dropout: Annotated[Share, "rate on the input of every layer"] = 0.6
+    dropout: LayerDropout = 0.6
     convolution_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖·‖² on the W^(l)"] = 0.01
     dense_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖·‖² on the first and the last map"] = (
         5e-4
@@ -103,6 +104,24 @@ class GCNII(GraphNetwork):
         return dropout(hidden, self.rate, generator) @ self.last + self.last_bias
 
 
+_AUTHORS = Recipe(
+    {
+        "citeseer": {"n_layers": 32, "hidden_units": 256, "identity": 0.6, "dropout": 0.7},
+        "pubmed": {
+            "n_layers": 16,
+            "hidden_units": 256,
+            "identity": 0.4,
+            "dropout": 0.5,
+            "convolution_l2": 5e-4,
+        },
+    },
+    n_layers=64,
+    max_epochs=1500,
+    stop_on="loss",
+    stop_penalty="none",
+)
+
+
 class GCNIIClassifier(GraphModelClassifier):
     """Deep graph convolutional network; its layers keep a share of the first one.
 
@@ -111,30 +130,6 @@ class GCNIIClassifier(GraphModelClassifier):
     """
 
     model_key = "gcnii"
-    system = NetworkSystem(
-        GCNIISettings,
-        {
-            # Not in PPNP's study: the authors' rates by its training and stopping. Eight layers
-            # instead of 64: most of the accuracy at an eighth of the time.
-            "paper": Recipe({}),
-            "authors": Recipe(
-                {"n_layers": 64, "max_epochs": 1500, "stop_on": "loss", "stop_penalty": "none"},
-                {
-                    "citeseer": {
-                        "n_layers": 32,
-                        "hidden_units": 256,
-                        "identity": 0.6,
-                        "dropout": 0.7,
-                    },
-                    "pubmed": {
-                        "n_layers": 16,
-                        "hidden_units": 256,
-                        "identity": 0.4,
-                        "dropout": 0.5,
-                        "convolution_l2": 5e-4,
-                    },
-                },
-            ),
-        },
-        GCNII,
-    )
+    # "paper" is not in PPNP's study: the authors' rates by its training and stopping. Eight layers
+    # instead of 64: most of the accuracy at an eighth of the time.
+    system = NetworkSystem(GCNIISettings, {"paper": Recipe(), "authors": _AUTHORS}, GCNII)

@@ -40,7 +40,7 @@ from adagcn.models.support.field_of_view import FieldOfView, as_step, field_of_v
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.network import FirstLayerL2, NetworkSystem, Start
 from adagcn.models.support.sampling import BatchedNetwork, SampledView
-from adagcn.models.support.settings import Count, NetworkSettings, Share
+from adagcn.models.support.settings import BatchSize, Count, LayerDropout, NetworkSettings
 from adagcn.models.support.system import GraphInput, Recipe
 
 LARGEST_GRADIENT = 5.0
@@ -53,8 +53,8 @@ class GraphSAGESettings(NetworkSettings):
     hidden_units: Annotated[Count, "units of a node itself, and as many of its neighbors"] = 32
     fan_out: Annotated[Count, "neighbors drawn for a node of the batch"] = 25
     farther_fan_out: Annotated[Count, "neighbors drawn for a node farther away"] = 10
-    batch_size: Annotated[Count, "training nodes of one step"] = 512
-    dropout: Annotated[Share, "rate on the input of every layer"] = 0.5
+    batch_size: BatchSize = 512
+    dropout: LayerDropout = 0.5
     first_layer_l2: FirstLayerL2 = 5e-3
 
 
@@ -179,6 +179,10 @@ def draw_neighbors(
     return sparse.csr_array((values, (rows, columns)), shape=means.shape)
 
 
+# Their supervised runs.
+_AUTHORS = Recipe(hidden_units=128, dropout=0.0, first_layer_l2=0.0, max_epochs=10, stop_on="never")
+
+
 class GraphSAGEClassifier(GraphModelClassifier):
     """GraphSAGE with the mean aggregator, trained on sampled neighbors.
 
@@ -187,21 +191,5 @@ class GraphSAGEClassifier(GraphModelClassifier):
     """
 
     model_key = "graphsage"
-    system = NetworkSystem(
-        GraphSAGESettings,
-        {
-            # Not part of PPNP's study: its stopping rule, dropout and L2, and its 64 hidden units.
-            "paper": Recipe({}),
-            # Their supervised runs.
-            "authors": Recipe(
-                {
-                    "hidden_units": 128,
-                    "dropout": 0.0,
-                    "first_layer_l2": 0.0,
-                    "max_epochs": 10,
-                    "stop_on": "never",
-                }
-            ),
-        },
-        GraphSAGE,
-    )
+    # "paper" is not part of PPNP's study: its stopping rule, dropout and L2, and 64 hidden units.
+    system = NetworkSystem(GraphSAGESettings, {"paper": Recipe(), "authors": _AUTHORS}, GraphSAGE)

@@ -42,14 +42,14 @@ from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.hop_rows import neighborhoods
 from adagcn.models.support.network import FirstLayerL2, NetworkSystem, Start
 from adagcn.models.support.sampling import SampledView, draws
-from adagcn.models.support.settings import Count
+from adagcn.models.support.settings import Count, HiddenUnits
 from adagcn.models.support.system import GraphInput, Recipe
 
 
 class GraphSAINTSettings(GCNSettings):
     """Settings of GraphSAINT."""
 
-    hidden_units: Annotated[Count, "width of the hidden layers"] = 64
+    hidden_units: HiddenUnits = 64
     first_layer_l2: FirstLayerL2 = 0.02
     n_samples: Annotated[Count, "draws that a subgraph is made of, t"] = 1000
 
@@ -164,6 +164,18 @@ def _togetherness(
     return np.asarray(np.where(u == v, 1.0, both / presence[v]))
 
 
+# Their node sampler on Reddit; their layers also have a node's own part, like GraphSAGE's.
+_AUTHORS = Recipe(
+    hidden_units=128,
+    dropout=0.1,
+    first_layer_l2=0.0,
+    n_samples=8000,
+    max_epochs=40,
+    stop_on="accuracy",
+    patience=40,
+)
+
+
 class GraphSAINTClassifier(GraphModelClassifier):
     """Graph convolutional network that is trained on sampled subgraphs.
 
@@ -172,24 +184,5 @@ class GraphSAINTClassifier(GraphModelClassifier):
     """
 
     model_key = "graphsaint"
-    system = NetworkSystem(
-        GraphSAINTSettings,
-        {
-            # Not part of PPNP's study: its stopping rule and the size that it chose for GCN.
-            "paper": Recipe({}),
-            # Their node sampler on Reddit; their layers also have a node's own part, like
-            # GraphSAGE's.
-            "authors": Recipe(
-                {
-                    "hidden_units": 128,
-                    "dropout": 0.1,
-                    "first_layer_l2": 0.0,
-                    "n_samples": 8000,
-                    "max_epochs": 40,
-                    "stop_on": "accuracy",
-                    "patience": 40,
-                }
-            ),
-        },
-        GraphSAINT,
-    )
+    # "paper" is not part of PPNP's study: its stopping rule and the size that it chose for GCN.
+    system = NetworkSystem(GraphSAINTSettings, {"paper": Recipe(), "authors": _AUTHORS}, GraphSAINT)

@@ -81,6 +81,10 @@ class JK(GraphNetwork):
         return torch.cat(layers, dim=1) @ self.output
 
 
+# Xu et al. on Cora: up to six layers of 16 or 32 units. They name no stopping rule; it is PPNP's.
+_AUTHORS = Recipe(n_layers=6, hidden_units=16, propagator_dropout=0.0, learning_rate=0.005, l2=5e-4)
+
+
 class JKClassifier(GraphModelClassifier):
     """Jumping knowledge network: the layers of a GCN, joined for the output.
 
@@ -88,21 +92,4 @@ class JKClassifier(GraphModelClassifier):
     """
 
     model_key = "jk"
-    system = NetworkSystem(
-        JKSettings,
-        {
-            "paper": Recipe({}),
-            # Xu et al. on Cora: up to six layers of 16 or 32 units. They name no stopping rule; it
-            # is PPNP's.
-            "authors": Recipe(
-                {
-                    "n_layers": 6,
-                    "hidden_units": 16,
-                    "propagator_dropout": 0.0,
-                    "learning_rate": 0.005,
-                    "l2": 5e-4,
-                }
-            ),
-        },
-        JK,
-    )
+    system = NetworkSystem(JKSettings, {"paper": Recipe(), "authors": _AUTHORS}, JK)

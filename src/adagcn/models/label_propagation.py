@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.known_nodes import KnownNodes
 from adagcn.models.support.label_spreading import log_shares, normalized_adjacency, spread_labels
+from adagcn.models.support.model_file import Tensors
 from adagcn.models.support.settings import Count, SystemSettings, Teleport
 from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe, measured
 from adagcn.training.loop import TrainingRecord
@@ -68,8 +69,8 @@ class LabelPropagationSystem:
     settings = LabelPropagationSettings
     # Not part of PPNP's study: APPNP's γ, to convergence. The authors' α = 1 − γ is 0.99.
     recipes: Mapping[str, Recipe] = {
-        "paper": Recipe({}),
-        "authors": Recipe({"teleport": 0.01, "n_steps": 1000}),
+        "paper": Recipe(),
+        "authors": Recipe(teleport=0.01, n_steps=1000),
     }
 
     def fit(
@@ -80,11 +81,7 @@ class LabelPropagationSystem:
         return measured(fitted, problem)
 
     def restore(
-        self,
-        tensors: Mapping[str, NDArray[Any]],
-        settings: LabelPropagationSettings,
-        n_features: int,
-        n_classes: int,
+        self, tensors: Tensors, settings: LabelPropagationSettings, n_features: int, n_classes: int
     ) -> FittedLabels:
         """Return what the tensors came from."""
         known = KnownNodes.from_tensors(tensors, n_classes)

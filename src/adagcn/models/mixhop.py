@@ -34,6 +34,7 @@ from torch import Tensor, nn
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.network import EveryLayerL2, NetworkSystem, Start
 from adagcn.models.support.powers import (
+    SLOWING,
     PowersNetwork,
     PowersSettings,
     PowersView,
@@ -115,6 +116,7 @@ _RATES: dict[str, dict[str, Any]] = {
     "citeseer": {"learning_rate": 0.25, "l2": 0.1},
     "pubmed": {**_PUBMED, "learning_rate": 0.5},
 }
+_AUTHORS = Recipe({**_WIDTHS, **_RATES}, **SLOWING)
 
 
 class MixHopClassifier(GraphModelClassifier):
@@ -125,21 +127,5 @@ class MixHopClassifier(GraphModelClassifier):
     """
 
     model_key = "mixhop"
-    system = NetworkSystem(
-        MixHopSettings,
-        {
-            # Not in PPNP's study: the authors' widths by its optimizer and its stopping.
-            "paper": Recipe({}, _WIDTHS),
-            "authors": Recipe(
-                {
-                    "optimizer": "slowing_sgd",
-                    "learning_rate": 1.0,
-                    "max_epochs": 400,
-                    "patience": 200,
-                    "stop_on": "accuracy",
-                },
-                {**_WIDTHS, **_RATES},
-            ),
-        },
-        MixHop,
-    )
+    # "paper" is not in PPNP's study: the authors' widths by its optimizer and its stopping.
+    system = NetworkSystem(MixHopSettings, {"paper": Recipe(_WIDTHS), "authors": _AUTHORS}, MixHop)

@@ -32,6 +32,7 @@ from torch.nn.functional import log_softmax
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.network import EveryLayerL2, NetworkSystem, Start
 from adagcn.models.support.powers import (
+    SLOWING,
     PowersNetwork,
     PowersSettings,
     PowersView,
@@ -114,6 +115,21 @@ class NGCN(PowersNetwork):
         return [values.shape[1] // n_lengths] * n_lengths
 
 
+# Their scripts; the regularizer there has no ½, so λ is twice its number.
+_AUTHORS = Recipe(
+    combination="fully_connected",
+    n_steps=3,
+    n_heads=3,
+    hidden_units=10,
+    input_dropout=0.7,
+    dropout=0.9,
+    l2=2e-3,
+    joint=False,
+    graph_norm=True,
+    **SLOWING,
+)
+
+
 class NGCNClassifier(GraphModelClassifier):
     """Many small GCNs, over random walks of 0, 1, … steps, with a learned combination.
 
@@ -121,29 +137,4 @@ class NGCNClassifier(GraphModelClassifier):
     """
 
     model_key = "ngcn"
-    system = NetworkSystem(
-        NGCNSettings,
-        {
-            "paper": Recipe({}),
-            # Their scripts; the regularizer there has no ½, so λ is twice its number.
-            "authors": Recipe(
-                {
-                    "combination": "fully_connected",
-                    "n_steps": 3,
-                    "n_heads": 3,
-                    "hidden_units": 10,
-                    "input_dropout": 0.7,
-                    "dropout": 0.9,
-                    "l2": 2e-3,
-                    "joint": False,
-                    "graph_norm": True,
-                    "optimizer": "slowing_sgd",
-                    "learning_rate": 1.0,
-                    "max_epochs": 400,
-                    "patience": 200,
-                    "stop_on": "accuracy",
-                }
-            ),
-        },
-        NGCN,
-    )
+    system = NetworkSystem(NGCNSettings, {"paper": Recipe(), "authors": _AUTHORS}, NGCN)

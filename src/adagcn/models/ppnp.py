@@ -117,9 +117,9 @@ class PPNPClassifier(GraphModelClassifier):
     system = NetworkSystem(
         PPNPSettings,
         {
-            "paper": Recipe({}, MS_ACADEMIC),
-            "authors": Recipe({}, MS_ACADEMIC),  # their PyTorch code drops nothing from Π either
-            "adagcn_paper": Recipe(SHORTENED, MS_ACADEMIC),
+            "paper": Recipe(MS_ACADEMIC),
+            "authors": Recipe(MS_ACADEMIC),  # their PyTorch code drops nothing from Π either
+            "adagcn_paper": Recipe(MS_ACADEMIC, **SHORTENED),
         },
         PPNP,
     )

@@ -47,7 +47,14 @@ from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.label_spreading import spread_labels
 from adagcn.models.support.network import FirstLayerL2, NetworkSystem, Start
 from adagcn.models.support.node_perceptron import NodePerceptron, PerceptronSettings
-from adagcn.models.support.settings import Count, NetworkSettings, Positive, Share, Teleport
+from adagcn.models.support.settings import (
+    Count,
+    LearningRate,
+    NetworkSettings,
+    Positive,
+    Share,
+    Teleport,
+)
 from adagcn.models.support.system import GraphInput, NodeProblem, Recipe
 from adagcn.training.stopping import StopPenalty
 
@@ -68,7 +75,7 @@ class PTASettings(PerceptronSettings):
     ] = "propagated"
     dropout: Annotated[Share, "rate on the input and on the hidden layer"] = 0.0
     first_layer_l2: FirstLayerL2 = 5e-3
-    learning_rate: Annotated[Positive, "learning rate of Adam"] = 0.1
+    learning_rate: LearningRate = 0.1
     max_epochs: Annotated[Count, "the most epochs of a fit"] = 2000
     stop_penalty: Annotated[StopPenalty, "the part of the L2 term in the stopping loss"] = "none"
 
@@ -193,9 +200,9 @@ class PTAClassifier(GraphModelClassifier):
     system = NetworkSystem(
         PTASettings,
         {
-            "paper": Recipe({}, MS_ACADEMIC),
-            "pts": Recipe({"confidence": "none", "learning_rate": 0.01}, MS_ACADEMIC),
-            "ptd": Recipe({"confidence": "full", "loss_scale": 10.0}, MS_ACADEMIC),
+            "paper": Recipe(MS_ACADEMIC),
+            "pts": Recipe(MS_ACADEMIC, confidence="none", learning_rate=0.01),
+            "ptd": Recipe(MS_ACADEMIC, confidence="full", loss_scale=10.0),
         },
         PTA,
     )

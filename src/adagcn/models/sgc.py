@@ -29,7 +29,7 @@ from adagcn.models.support.field_of_view import FieldOfView, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.hop_rows import hop_rows
 from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
-from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Positive
+from adagcn.models.support.settings import Count, LearningRate, NetworkSettings, NonNegative
 from adagcn.models.support.system import GraphInput, Recipe
 
 
@@ -39,7 +39,7 @@ class SGCSettings(NetworkSettings):
     n_layers: Annotated[Count, "K, products with Â"] = 2
     precompute: Annotated[bool, "multiply the features by Â once, before training"] = True
     first_layer_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖W‖²"] = 0.0
-    learning_rate: Annotated[Positive, "learning rate of Adam"] = 0.2
+    learning_rate: LearningRate = 0.2
 
 
 class SGC(GraphNetwork):
@@ -78,14 +78,16 @@ class SGCClassifier(GraphModelClassifier):
         SGCSettings,
         {
             # Not part of PPNP's study: its stopping rule, the original learning rate, the λ of GCN.
-            "paper": Recipe({"first_layer_l2": 5e-4}),
+            "paper": Recipe(first_layer_l2=5e-4),
             # Their citation runs, with the decays that they tuned.
             "authors": Recipe(
-                {"max_epochs": 100, "stop_on": "never", "weight_decay": 1.3027e-5},
                 {
                     "citeseer": {"max_epochs": 150, "weight_decay": 2.3546e-5},
                     "pubmed": {"weight_decay": 7.4039e-5},
                 },
+                max_epochs=100,
+                stop_on="never",
+                weight_decay=1.3027e-5,
             ),
         },
         SGC,

@@ -97,4 +97,4 @@ class SIGNClassifier(GraphModelClassifier):
 
     model_key = "sign"
     # Not part of PPNP's study: its stopping rule, width, dropout and L2.
-    system = NetworkSystem(SIGNSettings, {"paper": Recipe({})}, SIGN)
+    system = NetworkSystem(SIGNSettings, {"paper": Recipe()}, SIGN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from adagcn.errors import FormatError, InputError
 from adagcn.formats.node_ids import as_ids
 from adagcn.formats.node_index import NodeIndex
+from adagcn.models.support.model_file import Tensors
 from adagcn.models.support.system import GraphInput, NodeProblem
 
 # What model files call them.
@@ -72,7 +72,7 @@ class KnownNodes:
         return dict(zip(NAMES, (ids, self.labels, self.weights), strict=True))
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, NDArray[Any]], n_classes: int) -> Self:
+    def from_tensors(cls, tensors: Tensors, n_classes: int) -> Self:
         """Return what :meth:`tensors` came from."""
         try:
             ids = as_ids(json.loads(tensors["seed_ids"].tobytes()), "seed_ids")

@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -37,6 +38,8 @@ from pydantic import (
 from safetensors import SafetensorError
 
 from adagcn.errors import FormatError, InputError, IntegrityError
+
+Tensors = Mapping[str, NDArray[Any]]
 
 MAGIC = b"\x89ADAGCN\n"
 FORMAT_VERSION = 2

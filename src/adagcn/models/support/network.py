@@ -19,6 +19,7 @@ from torch.nn.functional import log_softmax
 from adagcn.errors import FormatError
 from adagcn.learners.perceptron import uniform_start
 from adagcn.models.support.field_of_view import field_of_view
+from adagcn.models.support.model_file import Tensors
 from adagcn.models.support.problem import torch_dtype
 from adagcn.models.support.settings import NetworkSettings, NonNegative
 from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe
@@ -161,7 +162,7 @@ class NetworkSystem:
     Parameters
     ----------
     settings : type
-        Its settings.
+        The class of its settings; what a recipe leaves out has the default here.
     recipes : mapping
         Its presets, the default first.
     make_network : callable
@@ -180,11 +181,7 @@ class NetworkSystem:
         return FittedNetwork(network, train_network(network, problem, settings, context))
 
     def restore(
-        self,
-        tensors: Mapping[str, NDArray[Any]],
-        settings: NetworkSettings,
-        n_features: int,
-        n_classes: int,
+        self, tensors: Tensors, settings: NetworkSettings, n_features: int, n_classes: int
     ) -> FittedNetwork:
         """Return the network that the tensors came from."""
         kinds = {tensor.dtype for tensor in tensors.values() if tensor.dtype.kind == "f"}
@@ -287,7 +284,7 @@ def _target(problem: NodeProblem, like: Tensor) -> Tensor:
     return torch.from_numpy(target).to(like.device, like.dtype)
 
 
-def _load(network: GraphNetwork, tensors: Mapping[str, NDArray[Any]]) -> None:
+def _load(network: GraphNetwork, tensors: Tensors) -> None:
     """Put stored tensors into a network if they are exactly those that it has."""
     wanted = {name: tuple(value.shape) for name, value in network.state_dict().items()}
     found = {name: tensor.shape for name, tensor in tensors.items()}

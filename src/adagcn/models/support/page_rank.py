@@ -30,16 +30,10 @@ DENSE_UP_TO = 600
 
 @dataclass(frozen=True)
 class PageRank:
-    """Multiplication with Π.
+    """Multiplication with Π, where ``step`` is Â (symmetric) and ``teleport`` is γ.
 
-    Parameters
-    ----------
-    step : Step
-        Â, symmetric.
-    teleport : float
-        γ.
-    tolerance : float
-        Of a column's residual, relative to the right-hand side.
+    A column is solved for until its residual, relative to the right-hand side, is at most
+    ``tolerance``.
     """
 
     step: Step

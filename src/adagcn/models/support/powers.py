@@ -6,9 +6,10 @@ descent slows down.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from types import MappingProxyType
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -21,6 +22,17 @@ from adagcn.models.support.network import EveryLayerL2, GraphNetwork
 from adagcn.models.support.settings import NetworkSettings, Share
 from adagcn.models.support.slowing_sgd import Optimizer, slowed
 from adagcn.models.support.system import GraphInput
+
+# How the authors train both.
+SLOWING: Mapping[str, Any] = MappingProxyType(
+    {
+        "optimizer": "slowing_sgd",
+        "learning_rate": 1.0,
+        "max_epochs": 400,
+        "patience": 200,
+        "stop_on": "accuracy",
+    }
+)
 
 
 class PowersSettings(NetworkSettings):

@@ -20,6 +20,12 @@ Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Teleport = Annotated[float, Field(gt=0.0, lt=1.0)]
 
+# Settings that mean the same in several systems.
+BatchSize = Annotated[Count, "training nodes of one step"]
+HiddenUnits = Annotated[Count, "width of the hidden layers"]
+LayerDropout = Annotated[Share, "rate on the input of every layer"]
+LearningRate = Annotated[Positive, "learning rate of Adam"]
+
 # The one list of constructor parameters that are not settings of a preset, with their defaults.
 NOT_SETTINGS: Mapping[str, Any] = MappingProxyType(
     {
@@ -54,7 +60,7 @@ class SystemSettings(BaseModel):
 class NetworkSettings(SystemSettings):
     """Settings of every system that is trained epoch by epoch; the defaults are PPNP's."""
 
-    learning_rate: Annotated[Positive, "learning rate of Adam"] = 0.01
+    learning_rate: LearningRate = 0.01
     weight_decay: Annotated[NonNegative, "coupled decay of all parameters"] = 0.0
     max_epochs: Annotated[Count, "the most epochs of a fit"] = 10_000
     patience: Annotated[

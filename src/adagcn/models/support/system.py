@@ -17,6 +17,7 @@ from scipy import sparse
 
 from adagcn.boosting.fit_state import LabeledNodes
 from adagcn.graph import Features
+from adagcn.models.support.model_file import Tensors
 from adagcn.models.support.settings import SystemSettings, check_preset, checked
 from adagcn.propagation.normalize import make_propagator
 from adagcn.training.events import Events
@@ -69,7 +70,7 @@ class NodeProblem:
     Parameters
     ----------
     inputs : GraphInput
-        The graph.
+        Features and edges of all nodes, whether labeled or not.
     nodes : LabeledNodes
         Training nodes, each once, all of positive weight; the weights sum to one.
     n_classes : int
@@ -93,7 +94,7 @@ class FitContext:
     Parameters
     ----------
     seed : int
-        All randomness comes from it.
+        Source of everything random: first parameters, dropout, batches, samples.
     device : str
         Where a network is trained.
     events : Events
@@ -122,12 +123,21 @@ class Fitted(Protocol):
         """Return all that was learned as named arrays of numbers, for the model file."""
 
 
-@dataclass(frozen=True)
 class Recipe:
-    """A preset: values of settings, and what differs on the data sets that its study names."""
+    """A preset: values of settings, and what differs on the data sets that its study names.
 
-    values: Mapping[str, Any]
-    by_graph: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    Parameters
+    ----------
+    by_graph : mapping of str to mapping, optional
+        Settings of a data set, by its key in the catalog; they override ``values``.
+    values
+        Settings by name; those left out keep their defaults.
+    """
+
+    def __init__(
+        self, by_graph: Mapping[str, Mapping[str, Any]] | None = None, /, **values: Any
+    ) -> None:
+        self.by_graph, self.values = by_graph or {}, values
 
     def on(self, graph_name: str | None) -> dict[str, Any]:
         """Return the values for a graph."""
@@ -148,9 +158,7 @@ class System(Protocol):
     def fit(self, problem: NodeProblem, settings: Any, context: FitContext) -> Fitted:
         """Fit."""
 
-    def restore(
-        self, tensors: Mapping[str, NDArray[Any]], settings: Any, n_features: int, n_classes: int
-    ) -> Fitted:
+    def restore(self, tensors: Tensors, settings: Any, n_features: int, n_classes: int) -> Fitted:
         """Return what :meth:`Fitted.tensors` came from; ``FormatError`` if they do not fit."""
 
 
