@@ -31,6 +31,7 @@ from adagcn.models.support.model_file import (
     Manifest,
     ModelFile,
     StopperEntry,
+    Tensors,
     TrainingEntry,
     manifest_json,
     read_model,
@@ -45,7 +46,7 @@ from adagcn.training.loop import TrainingRecord
 from adagcn.training.stopping import Stopper
 
 Estimator = TypeVar("Estimator", bound=Any)
-Tensors = Mapping[str, NDArray[Any]]
+
 
 COLUMNS = "columns"  # the feature columns that the model looks at, where that is not all
 _LEARNED = {"model", "preset", "params", "classes", "n_features", "on_graph"}
