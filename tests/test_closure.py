@@ -27,7 +27,7 @@ MOST_LINES_OF_CODE = 775  # of the six files, docstrings and comments not counte
 # What importing AdaGCNClassifier loads of this package; 77 files with 10,127 lines before the rooms
 # were redrawn. Raise these numbers only with a reason.
 MOST_FILES = 60
-MOST_LINES = 9_200
+MOST_LINES = 9_400
 
 
 def loaded_by(statement: str) -> set[str]:

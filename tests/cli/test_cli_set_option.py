@@ -37,7 +37,7 @@ def test_an_unknown_name_gets_the_nearest():
 
 
 def test_a_name_like_no_other_gets_the_list():
-    with pytest.raises(InputError, match="Adagcn has combine, dropout"):
+    with pytest.raises(InputError, match="It can be combine, dropout"):
         parse_settings(["zzz=64"], NAMES)
 
 

@@ -32,12 +32,24 @@ def raw(path):
     return version, rows
 
 
-def test_an_old_ledger_is_brought_up_to_date_once(old):
+def test_looking_at_an_old_ledger_changes_no_byte(old):
+    before = old.read_bytes()
+    with Ledger(old) as ledger:
+        rows = list(ledger.rows())
+        found = ledger.results(row.run for row in rows)
+    assert len(rows) == 4
+    assert found == {row.key: row.result for row in rows}
+    assert [row.key for row in rows] == sorted(row.run.key for row in rows)
+    assert old.read_bytes() == before
+
+
+def test_an_old_ledger_is_brought_up_to_date_when_something_is_added(old):
     version, before = raw(old)
     assert version == 1
     assert any("adopted_nodes" in params for _, params, _ in before)
     with Ledger(old) as ledger:
         rows = list(ledger.rows())
+        ledger.add(rows[0].run, rows[0].result)
     version, after = raw(old)
     assert version == 2
     assert len(after) == len(before) == 4

@@ -149,7 +149,56 @@ def test_a_system_can_be_ended_early_too(task):
     assert [event.reason for event in recorder.stops] == ["callback"]
 
 
-@pytest.mark.parametrize("callback", [3, "later", print, Recorder])
+@pytest.mark.parametrize("key", ["gcn", "sign", "pta"])
+def test_the_end_is_told_when_a_system_fails_too(task, key):
+    class Broken(Recorder):
+        def on_epoch(self, event):
+            raise KeyboardInterrupt
+
+    recorder = Broken()
+    with pytest.raises(KeyboardInterrupt):
+        MODELS[key](task.graph).fit(task.train, task.labels(task.train), callbacks=[recorder])
+    assert [(event.reason, event.n_layers) for event in recorder.stops] == [("error", 0)]
+
+
+def test_a_layer_that_was_cut_short_is_fitted_again_when_the_fit_goes_on(task, tmp_path):
+    whole = fit(task, Recorder())
+    cut = fit(task, Recorder(stop_after=("epoch", 1, 2)), warm_start=True)
+    assert len(cut.layers_) == 2
+    cut.save(tmp_path / "m.adagcn", continuable=True)
+    back = AdaGCNClassifier.load(tmp_path / "m.adagcn", graph=task.graph)
+    for model in (cut, back):
+        model.fit(task.train, task.labels(task.train), **task.stopping())
+        assert model.model_digest_ == whole.model_digest_
+
+
+def test_numpys_truth_stops_and_other_answers_are_refused(task):
+    class Answers:
+        def __init__(self, answer):
+            self.answer = answer
+
+        def on_layer(self, event):
+            return self.answer
+
+    y = task.labels(task.train)
+    for answer, n_layers in ((np.True_, 1), (np.False_, 4), (None, 4)):
+        model = AdaGCNClassifier(task.graph, **QUICK)
+        assert len(model.fit(task.train, y, callbacks=[Answers(answer)]).layers_) == n_layers
+    with pytest.raises(InputError, match="must return True"):
+        AdaGCNClassifier(task.graph, **QUICK).fit(task.train, y, callbacks=[Answers("yes")])
+
+
+class NotCallable:
+    on_layer = 3
+
+
+@pytest.mark.parametrize("callbacks", [None, Recorder(), 3])
+def test_callbacks_come_as_a_list(task, callbacks):
+    with pytest.raises(InputError, match="callbacks must be a list"):
+        AdaGCNClassifier(task.graph).fit(task.train, task.labels(task.train), callbacks=callbacks)
+
+
+@pytest.mark.parametrize("callback", [3, "later", print, Recorder, NotCallable()])
 def test_what_is_no_callback_is_refused_before_anything_is_fitted(task, callback):
     model = AdaGCNClassifier(task.graph, **QUICK)
     with pytest.raises(InputError, match="a callback needs at least one of the methods"):

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import struct
 
 import numpy as np
 import pytest
+import safetensors.numpy
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 from adagcn import AdaGCNClassifier, Graph
-from adagcn.errors import InputError, OtherGraphWarning
+from adagcn.data import planted_partition
+from adagcn.errors import FormatError, InputError, OtherGraphWarning
 from adagcn.models import Variant
 from adagcn.models.gcn import GCNClassifier
-from adagcn.models.support.model_file import read_model
+from adagcn.models.support.model_file import ModelFile, read_model, tensor_entry, to_bytes
 
 QUICK = {
     "n_layers": 2,
@@ -90,7 +96,7 @@ def test_a_plain_file_is_not_continued(task, given, tmp_path):
     back = AdaGCNClassifier.load(tmp_path / "m.adagcn", graph=task.graph)
     before = back.predict_proba(task.rest)
     back.set_params(n_layers=4, warm_start=True)
-    with pytest.raises(InputError, match=r"cannot continue a model from a file.*AGC-I625"):
+    with pytest.raises(InputError, match=r"cannot continue this model.*AGC-I625"):
         back.fit(task.train, task.labels(task.train), **stopping(task, given))
     np.testing.assert_array_equal(back.predict_proba(task.rest), before)
     with pytest.raises(InputError, match="AGC-I706"):
@@ -128,12 +134,12 @@ def test_only_a_continuable_file_knows_nodes_and_labels(task, tmp_path):
 
 
 CHANGES = {
-    "other nodes": "X has 1 nodes that it did not have before, such as .*X lacks 1 nodes",
-    "other labels": r"y of \d+ was \d and is \d",
-    "other weights": r"the weight of \d+ was 0\.0222.* and is",
-    "other class weights": r"the weight of \d+ was",
-    "other stopping nodes": "X_val lacks 1 nodes",
-    "other stopping labels": r"y_val of \d+ was \d and is \d",
+    "other nodes": "X has 1 new node, such as .*X lacks 1 earlier node",
+    "other labels": r"y of node \d+ was \d and is \d",
+    "other weights": r"or class_weight: the share of node \d+ was 0\.02222 and is 0\.0434",
+    "other class weights": r"class_weight: the share of node \d+ was",
+    "other stopping nodes": "X_val lacks 1 earlier node",
+    "other stopping labels": r"y_val of node \d+ was \d and is \d",
     "no stopping nodes": "X_val was given and is not given",
     "other width": "hidden_units was 8 and is 16",
     "other columns": "max_features was 1000 and is 5",
@@ -141,7 +147,7 @@ CHANGES = {
     "other switch": r"variant\.stop_on was 'loss' and is 'ranked'",
     "other preset": r"reweight_rate was 1\.0 and is 0\.0",
     "other seed": "random_state was 0 and is 1",
-    "other learner": r"learner was None and is LogisticRegression\(\)",
+    "other learner": r"learner was None and is LogisticRegression\(\) \(",
     "other graph": "the graph or its features are not the same",
 }
 
@@ -214,6 +220,144 @@ def test_as_many_layers_as_there_are_changes_nothing(task, tmp_path):
     back = AdaGCNClassifier.load(tmp_path / "m.adagcn", graph=task.graph)
     back.set_params(warm_start=True).fit(task.train, task.labels(task.train), **task.stopping())
     assert back.stop_accuracy_ == model.stop_accuracy_
+
+
+@pytest.mark.parametrize("reweight_rate", [0.0, 1.0])
+@pytest.mark.parametrize("n_first", [3, 7, 9])
+def test_pseudo_labels_are_those_of_one_fit_to_the_bit(reweight_rate, n_first):
+    """Many rows: a product of other rows would differ in the last bits."""
+    graph = planted_partition(n_nodes=3000, n_classes=5, n_features=50, seed=1)
+    X, y = graph.node_ids[:303], graph.labels[:303]
+    given = {"max_epochs": 2, "random_state": 0, "reweight_rate": reweight_rate}
+    whole = AdaGCNClassifier(graph, n_layers=11, **given).fit(X, y)
+    grown = AdaGCNClassifier(graph, n_layers=n_first, warm_start=True, **given).fit(X, y)
+    grown.set_params(n_layers=11).fit(X, y)
+    assert grown.model_digest_ == whole.model_digest_
+
+
+def test_a_learner_of_scikit_learn_goes_on_and_another_is_refused(task):
+    def model(n_layers, weights):
+        learner = DecisionTreeClassifier(class_weight=weights, random_state=0)
+        given = {"n_layers": n_layers, "pseudo_labels": 0, "random_state": 0}
+        return AdaGCNClassifier(task.graph, learner=learner, warm_start=True, **given)
+
+    y = task.labels(task.train)
+    many = {label: 1.0 for label in range(60)}  # repr() would cut so many
+    grown = model(1, many).fit(task.train, y)
+    grown.set_params(n_layers=3).fit(task.train, y)
+    whole = model(3, many).fit(task.train, y)
+    np.testing.assert_array_equal(grown.predict_proba(task.rest), whole.predict_proba(task.rest))
+    grown.set_params(n_layers=4, learner=model(1, {**many, 59: 2.0}).learner)
+    with pytest.raises(InputError, match="learner was"):
+        grown.fit(task.train, y)
+
+
+def test_a_refused_matrix_leaves_the_model_as_it_was():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    y = (X[:, 0] > 0).astype(int)
+    model = AdaGCNClassifier(None, **{**QUICK, "n_layers": 2}, warm_start=True).fit(X, y)
+    before = model.predict_proba(X)
+    with pytest.raises(InputError, match="AGC-I622"):
+        model.set_params(n_layers=3).fit(X[:, :4], y)
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+def test_sparse_samples_and_dense_stopping_samples_go_together():
+    X = np.random.default_rng(0).normal(size=(80, 5))
+    y = (X[:, 0] > 0).astype(int)
+    stopping = {"X_val": X[60:], "y_val": y[60:]}
+    mixed = AdaGCNClassifier(None, **QUICK).fit(sparse.csr_matrix(X[:60]), y[:60], **stopping)
+    dense = AdaGCNClassifier(None, **QUICK).fit(X[:60], y[:60], **stopping)
+    np.testing.assert_allclose(mixed.predict_proba(X), dense.predict_proba(X), atol=1e-9)
+
+
+CARRIED = {"variant": Variant(carry_optimizer=True, share_stopping=True, n_members=2)}
+
+FORGED = {
+    "moments too short": ("layer.001.moments.0.0.mean", lambda a: a[:-1]),
+    "moments transposed": ("layer.001.moments.0.0.square", lambda a: a.T.copy()),
+    "moments of another type": ("layer.001.moments.0.0.mean", lambda a: a.astype(np.float64)),
+    "negative squares": ("layer.001.moments.0.0.square", lambda a: a - 1.0),
+    "many step counts": ("layer.001.moments.0.0.n_steps", lambda a: np.zeros(3, np.float32)),
+    "no moments": ("layer.001.moments.", None),
+    "some moments": ("layer.001.moments.1.", None),
+    "no stopper": ("layer.001.stopper.0.", None),
+    "stopper of another shape": ("layer.001.stopper.0.0", lambda a: a[:-1]),
+    "no nodes": ("nodes.train_nodes", None),
+    "no stop labels": ("nodes.stop_labels", None),
+    "float nodes": ("nodes.train_nodes", lambda a: a.astype(float)),
+    "nodes in two dimensions": ("nodes.train_nodes", lambda a: a[:, None]),
+    "too few nodes": ("nodes.train_nodes", lambda a: a[:-1]),
+    "repeated nodes": ("nodes.train_nodes", np.zeros_like),
+    "nodes beyond the graph": ("nodes.train_nodes", lambda a: a + 10**6),
+    "negative nodes": ("nodes.train_nodes", lambda a: -1 - a),
+    "labels beyond the classes": ("nodes.labels", lambda a: a + 7),
+    "negative labels": ("nodes.labels", lambda a: a - 1),
+    "float labels": ("nodes.labels", lambda a: a.astype(float)),
+    "negative weights": ("nodes.sample_weight", lambda a: -a),
+    "short node weights": ("layer.001.next_log_weight", lambda a: a[:-1]),
+    "float32 node weights": ("layer.001.next_log_weight", lambda a: a.astype(np.float32)),
+    "NaN node weights": ("layer.001.log_weight", lambda a: a * np.nan),
+    "integer parameters": ("layer.000.output", lambda a: a.astype(np.int64)),
+    "half parameters": ("layer.000.hidden", lambda a: a.astype(np.float16)),
+    "other parameters": ("layer.000.hidden", lambda a: a.astype(np.float64)),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGED)
+def test_a_forged_continuation_never_leaves_our_family(task, tmp_path, forgery):
+    """As an attacker could write it: every digest is right."""
+    path = tmp_path / "m.adagcn"
+    fitted(task, CARRIED).save(path, continuable=True)
+    name, change = FORGED[forgery]
+    file = read_model(path)
+    chosen = [each for each in file.tensors if each.startswith(name)]
+    assert chosen
+    tensors = {k: v for k, v in file.tensors.items() if change is not None or k not in chosen}
+    if change is not None:
+        tensors |= {each: np.ascontiguousarray(change(tensors[each])) for each in chosen}
+    entries = {name: tensor_entry(tensor) for name, tensor in tensors.items()}
+    manifest = file.manifest.model_copy(update={"tensors": entries})
+    path.write_bytes(to_bytes(ModelFile(manifest, tensors)))
+    with pytest.raises(FormatError, match="AGC-F7"):
+        loaded_and_continued(task, path)
+
+
+def loaded_and_continued(task, path):
+    back = AdaGCNClassifier.load(path, graph=task.graph)
+    back.set_params(n_layers=3, warm_start=True)
+    return back.fit(task.train, task.labels(task.train), **task.stopping())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"params": {"hidden_units": 10**13}},
+        {"params": {"hidden_units": 10**30}},
+        {"layers": {"coefficient": 0.0}},
+        {"layers": {"coefficient": float("nan")}},
+        {"layers": {"coefficient": -1.0}},
+        {"layers": {"stoppers": []}},
+        {"classes": {"dtype": "<i3"}},
+        {"classes": {"values": [10**30, 1, 2]}},
+    ],
+    ids=str,
+)
+def test_a_forged_manifest_of_a_continuation_never_leaves_our_family(task, tmp_path, change):
+    path = tmp_path / "m.adagcn"
+    fitted(task, CARRIED).save(path, continuable=True)
+    file = read_model(path)
+    content = file.manifest.model_dump()
+    for part, values in change.items():
+        parts = content[part] if part == "layers" else [content[part]]
+        for each in parts:
+            each |= values
+    head, block = path.read_bytes(), safetensors.numpy.save(file.tensors)
+    text = json.dumps(content).encode()
+    body = head[:12] + struct.pack("<Q", len(text)) + text + struct.pack("<Q", len(block)) + block
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    with pytest.raises(FormatError, match="AGC-F7"):
+        AdaGCNClassifier.load(path, graph=task.graph)
 
 
 def test_a_continuable_file_on_another_graph_is_refused(task, tmp_path):

@@ -284,7 +284,7 @@ def test_warm_start_adds_hops_and_equals_one_go(model, task):
     assert grown.model_digest_ == whole.model_digest_
     with pytest.raises(InputError, match="warm_start adds layers to the 5 there are; got 2"):
         grown.set_params(n_layers=2).fit(task.train, y, **task.stopping())
-    with pytest.raises(InputError, match=r"this one differs: .*X lacks 25 nodes"):
+    with pytest.raises(InputError, match=r"this one differs: .*X lacks 25 earlier nodes"):
         grown.set_params(n_layers=6).fit(task.train[:20], y[:20])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from adagcn.data import planted_partition
 from adagcn.errors import InputError
 from adagcn.models import MODELS, Variant
 from adagcn.models.support.model_file import FORMAT_VERSION, read_model
-from adagcn.models.support.renamed import NEW_NAMES, renamed
+from adagcn.models.support.renamed import BOOSTED, NEW_NAMES, renamed
 
 FOLDER = Path(__file__).parent / "version1"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
@@ -59,10 +60,20 @@ def test_an_old_file_is_not_continued(graph):
 def test_a_removed_constructor_name_is_refused_with_its_new_place(old):
     new = NEW_NAMES[old]
     place = new.replace("variant.", "variant__") if new.startswith("variant.") else f"Use {new}"
-    for key in ("adagcn", "adasgc", "mlp", "logistic"):
-        with pytest.raises(InputError, match=place) as caught:
-            MODELS[key](None, **{old: 1})
-        assert caught.value.code == "AGC-I603"
+    having = [MODELS[key] for key in BOOSTED if new in MODELS[key].settable()]
+    assert AdaGCNClassifier in having
+    for model in having:
+        for use in (partial(model, None), model(None).set_params):
+            with pytest.raises(InputError, match=place) as caught:
+                use(**{old: 1})
+            assert caught.value.code == "AGC-I603"
+
+
+def test_a_model_that_never_had_a_setting_does_not_send_people_anywhere():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_members'"):
+        MODELS["mlp"](None, n_members=3)
+    with pytest.raises(InputError, match=r"logistic has no switch variant\.stop_on"):
+        MODELS["logistic"](None).set_params(variant__stop_on="loss")
 
 
 def test_every_old_name_has_a_place_that_exists():

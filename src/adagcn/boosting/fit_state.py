@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adagcn.boosting.samme import effective_sample_size
-from adagcn.errors import InputError, shown
+from adagcn.errors import FormatError, InputError, counted, shown
 
 NodeIds: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]  # ids of nodes at some positions
 
@@ -137,7 +137,12 @@ class FitState:
         """Return the state with one more layer."""
         return replace(self, layers=(*self.layers, layer))
 
-    def check_continues(self, basis: FitBasis, node_ids: NodeIds) -> None:
+    def without_cut_layer(self) -> FitState:
+        """Return the state without a last layer whose training a callback ended."""
+        cut = self.layers and not getattr(self.layers[-1].learner, "complete", True)
+        return replace(self, layers=self.layers[:-1]) if cut else self
+
+    def check_continues(self, basis: FitBasis, node_ids: NodeIds, n_nodes: int) -> None:
         """Refuse to go on with a fit that would not be the same one.
 
         Nodes may come in another order than before; the order of the first fit is gone on with.
@@ -148,20 +153,34 @@ class FitState:
             Of the fit that asks to go on.
         node_ids : callable
             Gives the ids of nodes at some positions, for messages.
+        n_nodes : int
+            How many positions there are.
         """
         if self.basis is None:
             raise InputError(
                 "AGC-I625",
-                "warm_start cannot continue a model from a file that lacks what it needs",
-                got="a file written by save() without continuable=True",
+                "warm_start cannot continue this model: its file does not hold what that needs",
                 fix="save with continuable=True, or set warm_start=False to fit from the start",
             )
+        if self.basis.input_digest == basis.input_digest:
+            _check_positions(self.basis.nodes, n_nodes)
         found = list(differences(self.basis, basis, node_ids))
         if found:
             raise InputError(
                 "AGC-I622",
                 "warm_start continues the same fit, but this one differs: " + "; ".join(found),
-                fix="fit as before but for n_layers, or set warm_start=False to fit from the start",
+                fix="change nothing but n_layers, or set warm_start=False to fit from the start",
+            )
+
+
+def _check_positions(nodes: LabeledNodes, n_nodes: int) -> None:
+    for positions in (nodes.train_nodes, nodes.stop_nodes):
+        if positions is not None and len(positions) and positions.max() >= n_nodes:
+            raise FormatError(
+                "AGC-F717",
+                f"the model names nodes beyond the {n_nodes} that there are",
+                got=int(positions.max()),
+                fix="save the model again with continuable=True",
             )
 
 
@@ -188,33 +207,23 @@ def differences(before: FitBasis, now: FitBasis, node_ids: NodeIds) -> Iterator[
 
 
 def _node_differences(before: FitBasis, now: FitBasis, node_ids: NodeIds) -> Iterator[str]:
-    old, new = before.nodes, now.nodes
-    for argument, was, is_now in (
-        ("X", old.train_nodes, new.train_nodes),
-        ("X_val", old.stop_nodes, new.stop_nodes),
-    ):
-        yield from _set_differences(argument, was, is_now, node_ids)
-    labels = before.classes
-    yield from _value_differences(
-        "y",
-        _by_node(old.train_nodes, labels[old.labels]),
-        _by_node(new.train_nodes, labels[new.labels]),
-        node_ids,
-    )
-    if old.stop_nodes is not None and new.stop_nodes is not None:
-        yield from _value_differences(
-            "y_val",
-            _by_node(old.stop_nodes, labels[old.stop_labels]),
-            _by_node(new.stop_nodes, labels[new.stop_labels]),
-            node_ids,
-        )
-    shares = [nodes.sample_weight / nodes.sample_weight.sum() for nodes in (old, new)]
-    yield from _value_differences(
-        "the weight",
-        _by_node(old.train_nodes, shares[0]),
-        _by_node(new.train_nodes, shares[1]),
-        node_ids,
-    )
+    old, new, values = before.nodes, now.nodes, before.classes
+    yield from _set_differences("X", old.train_nodes, new.train_nodes, node_ids)
+    yield from _set_differences("X_val", old.stop_nodes, new.stop_nodes, node_ids)
+    was, is_now = (_by_node(each.train_nodes, values[each.labels]) for each in (old, new))
+    yield from _value_differences("y", was, is_now, node_ids)
+    if old.stop_labels is not None and new.stop_labels is not None:
+        was, is_now = (_by_node(each.stop_nodes, values[each.stop_labels]) for each in (old, new))
+        yield from _value_differences("y_val", was, is_now, node_ids)
+    if set(old.train_nodes.tolist()) == set(new.train_nodes.tolist()):
+        was, is_now = (_by_node(each.train_nodes, _shares(each)) for each in (old, new))
+        what = "sample_weight or class_weight: the share"
+        yield from _value_differences(what, was, is_now, node_ids)
+
+
+def _shares(nodes: LabeledNodes) -> NDArray[np.float64]:
+    """Return the weights as shares of their sum: a common factor changes nothing."""
+    return np.asarray(nodes.sample_weight / nodes.sample_weight.sum())
 
 
 def _set_differences(
@@ -228,16 +237,17 @@ def _set_differences(
             was, is_now = ("not given" if each is None else "given" for each in (old, new))
             yield f"{argument} was {was} and is {is_now}"
         return
-    for some, word, before in (
-        (np.setdiff1d(new, old), "has", "did not have"),
-        (np.setdiff1d(old, new), "lacks", "had"),
+    for some, verb, kind in (
+        (np.setdiff1d(new, old), "has", "new node"),
+        (np.setdiff1d(old, new), "lacks", "earlier node"),
     ):
         if len(some):
             first = shown(node_ids(some[:3]).tolist())
-            yield f"{argument} {word} {len(some)} nodes that it {before} before, such as {first}"
+            yield f"{argument} {verb} {counted(len(some), kind)}, such as {first}"
 
 
-def _by_node(nodes: NDArray[np.intp], values: NDArray[Any]) -> dict[int, Any]:
+def _by_node(nodes: NDArray[np.intp] | None, values: NDArray[Any]) -> dict[int, Any]:
+    assert nodes is not None
     return dict(zip(nodes.tolist(), values.tolist(), strict=True))
 
 
@@ -251,9 +261,14 @@ def _value_differences(
     if other:
         (name,) = node_ids(np.array(other[:1])).tolist()
         yield (
-            f"{what} of {shown(name)} was {shown(old[other[0]])} and is {shown(new[other[0]])}"
+            f"{what} of node {shown(name)} was {_short(old[other[0]])} "
+            f"and is {_short(new[other[0]])}"
             + (f", and {len(other) - 1} more differ" if len(other) > 1 else "")
         )
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else shown(value)
 
 
 def _same(old: Any, new: Any) -> bool:

@@ -75,13 +75,13 @@ class HopBoosting:
         labeler = PseudoLabeler(self.pseudo_labels, self.rule.combination)
         earlier, state = state.layers, replace(state, layers=())
         if earlier and self.rule.ends_with(earlier[-1].weighted_error):
-            _say_perfect(len(earlier) - 1)
+            _warn_perfect(len(earlier) - 1)
             return
         input_size = None
         for number, hop in enumerate(hops):  # line 2; each hop is Â times the one before, line 8
             input_size = input_size or hop.size()
             if number < len(earlier):
-                state = state.with_layer(self._heard_again(earlier[number], hop, labeler))
+                state = state.with_layer(self._rescored(earlier[number], hop, labeler))
                 continue
             log_weight = state.layers[-1].next_log_weight if state.layers else start
             factor = hop_factor(hop, input_size, self.hop_scale)
@@ -91,7 +91,7 @@ class HopBoosting:
             state = state.with_layer(layer)
             yield state
             if self.rule.ends_with(layer.weighted_error):
-                _say_perfect(number)
+                _warn_perfect(number)
                 return
 
     def _new_layer(
@@ -144,20 +144,28 @@ class HopBoosting:
             stop_log_proba=stop_log_proba,
         )
 
-    def _heard_again(self, layer: BoostedLayer, hop: Hop, labeler: PseudoLabeler) -> BoostedLayer:
+    def _rescored(self, layer: BoostedLayer, hop: Hop, labeler: PseudoLabeler) -> BoostedLayer:
         """Ask a layer that exists what it says of unlabeled nodes, and of stopping ones."""
-        rows = self._rows(hop, self.pseudo_labels.nodes, layer.factor)
-        labeler.add_layer(layer.coefficient, layer.learner.log_proba(rows))
+        if len(self.pseudo_labels.nodes):
+            # In one product with the training rows, as when the layer was made: the same bits.
+            rows = self._rows(hop, self._asked, layer.factor)
+            log_proba = layer.learner.log_proba(rows)[len(self.nodes.train_nodes) :]
+            labeler.add_layer(layer.coefficient, log_proba)
         if layer.stop_log_proba is not None or self.nodes.stop_nodes is None:
             return layer
         stop_rows = self._rows(hop, self.nodes.stop_nodes, layer.factor)
         return replace(layer, stop_log_proba=layer.learner.log_proba(stop_rows))
 
+    @property
+    def _asked(self) -> NDArray[np.intp]:
+        """Nodes that every new layer is asked about: training nodes, then unlabeled ones."""
+        return np.concatenate([self.nodes.train_nodes, self.pseudo_labels.nodes])
+
     def _rows(self, hop: Hop, nodes: NDArray[np.intp], factor: float) -> Features:
         return scaled_rows(hop, nodes, factor, self.hop_scale)
 
 
-def _say_perfect(hop: int) -> None:
+def _warn_perfect(hop: int) -> None:
     warnings.warn(
         f"layer {hop} makes no training error: boosting stops, as SAMME has nothing left to weigh; "
         "Variant(on_perfect='continue') goes on with the next hop",

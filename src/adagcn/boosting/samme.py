@@ -216,10 +216,10 @@ class Combination:
         layers : iterable of (coefficient, log_proba)
             In the order of the hops.
         """
-        heard: list[tuple[float, NDArray[np.float64]]] = []
+        so_far: list[tuple[float, NDArray[np.float64]]] = []
         for coefficient, log_proba in layers:
-            heard.append((coefficient, self.votes(log_proba)))
-            yield _summed(heard[self.first_voter([weight for weight, _ in heard]) :])
+            so_far.append((coefficient, self.votes(log_proba)))
+            yield _summed(so_far[self.first_voter([weight for weight, _ in so_far]) :])
 
 
 @dataclass(frozen=True)

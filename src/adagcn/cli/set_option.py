@@ -62,16 +62,15 @@ def _check_name(name: str, allowed: Collection[str], model: str) -> None:
         return
     from adagcn.models.support.renamed import moved
 
-    error = moved(model, name)
+    error = moved(model, name, allowed)
     if error is not None:
         raise error
     near = get_close_matches(name, allowed, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
     raise InputError(
         "AGC-I807",
         "--set names a hyper-parameter that this model does not have",
         got=name,
-        fix=f"{hint}{model} has {', '.join(sorted(allowed))}",
+        fix=f"did you mean {near[0]!r}?" if near else f"it can be {', '.join(sorted(allowed))}",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -109,7 +110,9 @@ def _planned_layers(model: NodeClassifier) -> int | None:
     """Return how many layers there will be, None if the fit finds the number."""
     if not _is_boosted(model):
         return 1
-    n_layers = model.resolved_settings().n_layers
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit will say it
+        n_layers = model.resolved_settings().n_layers
     return None if n_layers == "auto" else n_layers
 
 

@@ -91,12 +91,16 @@ class Ledger:
 
     def add(self, run: Run, result: RunResult) -> None:
         """Save a finished run; an existing row stays unchanged."""
+        self._bring_up_to_date()
         with self._translated():
             self._connection.execute(_ADD, _values(LedgerRow(key=run.key, run=run, result=result)))
 
     def results(self, runs: Iterable[Run]) -> dict[str, RunResult]:
         """Return the results of those runs that are finished, by key."""
         keys = list(dict.fromkeys(run.key for run in runs))
+        if self._is_old:  # its keys are of other names
+            known = {row.key: row.result for row in self.rows()}
+            return {key: known[key] for key in keys if key in known}
         found: dict[str, RunResult] = {}
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
@@ -107,13 +111,15 @@ class Ledger:
 
     def rows(self) -> Iterator[LedgerRow]:
         """Yield every row, in the order of the keys."""
-        return self._rows(f"{_READ} ORDER BY key")
+        rows = self._rows(f"{_READ} ORDER BY key")
+        return iter(sorted(rows, key=lambda row: row.key)) if self._is_old else rows
 
     def merge(self, rows: Iterable[LedgerRow]) -> int:
         """Add rows of another ledger, all or none of them, and return how many are new.
 
         Existing rows stay unchanged; an ``IntegrityError`` if a run exists with another accuracy.
         """
+        self._bring_up_to_date()
         with self._translated(), self._transaction():
             before = self._connection.total_changes
             for row in rows:
@@ -141,11 +147,12 @@ class Ledger:
     def _row(self, record: dict[str, Any]) -> LedgerRow:
         try:
             plain = {k: json.loads(v) if k in _AS_JSON else v for k, v in record.items()}
-            return LedgerRow(
+            row = LedgerRow(
                 key=plain["key"],
                 run=Run(**{name: plain[name] for name in Run.model_fields}),
                 result=RunResult(**{name: plain[name] for name in RunResult.model_fields}),
             )
+            return with_new_names(row) if self._is_old else row
         except (ValidationError, ValueError, TypeError, RecursionError) as error:
             raise FormatError(
                 "AGC-F922",
@@ -155,7 +162,7 @@ class Ledger:
             ) from error
 
     def _open(self) -> None:
-        """Check whose file this is, make a ledger of an empty one, bring an old one up to date."""
+        """Check whose file this is, and make a ledger of an empty one."""
         with self._translated():
             if self._is_empty():
                 with self._transaction():
@@ -170,18 +177,22 @@ class Ledger:
                 got=f"application {owner}, version {version}",
                 fix="give another file with --ledger",
             )
-        if version < _VERSION:
-            self._update()
+        self._is_old = version < _VERSION
 
-    def _update(self) -> None:
-        """Give every run of an older ledger the names that its settings have now, all or none."""
+    def _bring_up_to_date(self) -> None:
+        """Write an older ledger under the names that settings have now, all rows or none.
+
+        Only where something is added: looking at a ledger changes no byte of it.
+        """
+        if not self._is_old:
+            return
         with self._translated(), self._transaction():
-            if self._pragma("user_version") == _VERSION:  # another command was faster
-                return
-            rows = [with_new_names(row) for row in self.rows()]
-            self._connection.execute("DELETE FROM runs")
-            self._connection.executemany(_ADD, map(_values, rows))
-            self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+            if self._pragma("user_version") != _VERSION:  # no other command was faster
+                rows = list(self.rows())
+                self._connection.execute("DELETE FROM runs")
+                self._connection.executemany(_ADD, map(_values, rows))
+                self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+        self._is_old = False
 
     def _begin(self) -> None:
         columns = ", ".join(_COLUMNS[1:])

@@ -176,14 +176,15 @@ def _with_flat_settings(fields: Any) -> Any:
 
 def _rows_by_depth(row: Any) -> list[Any]:
     """Return one row per depth; what is no list of depths is left for the check of types."""
-    if not isinstance(row, dict) or not isinstance(row.get("depths"), list):
+    settings = row.get("settings", {}) if isinstance(row, dict) else None
+    if not isinstance(settings, dict) or not isinstance(row.get("depths"), list):
         return [row]
     kept = {name: value for name, value in row.items() if name != "depths"}
     return [
         {
             **kept,
             "label": f"{row.get('label')}, {n_layers} layer{'' if n_layers == 1 else 's'}",
-            "settings": {**row.get("settings", {}), "n_layers": n_layers},
+            "settings": {**settings, "n_layers": n_layers},
             "depth": {"curve": row.get("label"), "n_layers": n_layers},
         }
         for n_layers in row["depths"]
@@ -221,7 +222,7 @@ def _check_model(spec: Spec, row: Row, at: str) -> None:
     check_known(f"{at}.preset", row.preset, presets_of(row.model))
     settings = spec.settings_of(row)
     for setting in settings:
-        error = moved(row.model, setting)
+        error = moved(row.model, setting, settings_of(row.model))
         if error is not None:
             raise InputError(error.code, f"{at}.settings: {error.problem}", fix=error.fix)
         check_known(f"{at}.settings", setting, settings_of(row.model))

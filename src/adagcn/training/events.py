@@ -1,8 +1,9 @@
 """What a fit tells while it runs: an event after every epoch and every layer, and one at the end.
 
 ``fit(..., callbacks=[…])`` takes objects with any of the methods of :class:`Callback`. A method
-that returns ``True`` ends the fit cleanly: the layer in training is finished with the best
-parameters so far, and the model of the layers up to it is ready to use.
+that returns ``True`` ends the fit cleanly: the layer in training keeps the best parameters so far,
+and the model of the layers up to it is ready to use. A warm start fits a layer that was cut short
+again, so that it continues the fit as if it had never been ended.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
 
 from adagcn.errors import InputError
 
@@ -84,7 +87,7 @@ class Callback:
         """Take note of a layer; return True to end the fit with it."""
 
     def on_stop(self, event: StopEvent) -> None:
-        """Take note of the end, whatever the reason."""
+        """Take note of the end of a fit that has begun, whatever the reason."""
 
 
 _METHODS = ("on_epoch", "on_layer", "on_stop")
@@ -100,9 +103,14 @@ class Events:
     """
 
     def __init__(self, callbacks: Iterable[Any] = ()) -> None:
+        if not isinstance(callbacks, Iterable):
+            raise InputError(
+                "AGC-I511", "callbacks must be a list", got=callbacks, fix="write callbacks=[…]"
+            )
         found = list(callbacks)
         for each in found:
-            if isinstance(each, type) or not any(hasattr(each, name) for name in _METHODS):
+            methods = [getattr(each, name) for name in _METHODS if hasattr(each, name)]
+            if isinstance(each, type) or not methods or not all(map(callable, methods)):
                 raise InputError(
                     "AGC-I510",
                     f"a callback needs at least one of the methods {', '.join(_METHODS)}",
@@ -116,23 +124,30 @@ class Events:
         self.stopped = False
 
     @property
-    def hears_epochs(self) -> bool:
+    def has_epoch_callbacks(self) -> bool:
         """Whether anybody listens to epochs; if not, none need be described."""
         return bool(self._calls["on_epoch"])
 
     def epoch(self, event: EpochEvent) -> None:
         """Tell of an epoch."""
-        self._tell("on_epoch", event)
+        self._notify("on_epoch", event)
 
     def layer(self, event: LayerEvent) -> None:
         """Tell of a layer."""
-        self._tell("on_layer", event)
+        self._notify("on_layer", event)
 
     def stop(self, event: StopEvent) -> None:
         """Tell of the end."""
-        self._tell("on_stop", event)
+        self._notify("on_stop", event)
 
-    def _tell(self, method: str, event: Any) -> None:
+    def _notify(self, method: str, event: Any) -> None:
         for call in self._calls[method]:
-            if call(event) is True:
-                self.stopped = True
+            answer = call(event)
+            if answer is not None and not isinstance(answer, bool | np.bool_):
+                raise InputError(
+                    "AGC-I512",
+                    f"{method} of a callback must return True (stop), False or None",
+                    got=answer,
+                    fix="return nothing where the fit should go on",
+                )
+            self.stopped = self.stopped or bool(answer)

@@ -124,6 +124,7 @@ class FittedHop:
     record: TrainingRecord
     moments: tuple[Sequence[Moments], ...] = ()  # Adam's, of each member, if carried
     stoppers: tuple[Stopper, ...] = ()  # of each member, if shared
+    complete: bool = True  # False: a callback ended its training
 
     def log_proba(self, rows: Features) -> NDArray[np.float64]:
         """Return log-probabilities of shape (n_rows, n_classes), some rows at a time."""
@@ -183,6 +184,7 @@ class HopFitter:
             self._joint_record(learner, rows, [record for record, _, _ in fits]),
             tuple(moments for _, moments, _ in fits) if settings.carry_optimizer else (),
             tuple(each for _, _, each in fits if each) if settings.share_stopping else (),
+            complete=not self.events.stopped,
         )
 
     def _fit_member(

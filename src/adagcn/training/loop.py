@@ -67,7 +67,7 @@ def train(  # noqa: PLR0913
         if stopper is not None:
             accuracy, stop_loss = trainee.evaluate()
             done = stopper.should_stop(accuracy, stop_loss, trainee.module)
-        if events.hears_epochs:
+        if events.has_epoch_callbacks:
             events.epoch(EpochEvent(layer, member, epoch, max_epochs, loss, accuracy, stop_loss))
         if done or events.stopped:
             break

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic.fields import FieldInfo
+from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -44,6 +46,7 @@ from adagcn.training.hop_fitter import ROWS_AT_ONCE, HopFitter, Learner, Trainin
 logger = logging.getLogger("adagcn")
 
 COLLAPSED_BELOW = 0.1  # effective sample size, against the start, that deserves a warning
+_SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
 SCORED_AT_ONCE = 4 * ROWS_AT_ONCE  # rows of a hop that are gathered together to be scored
 
 
@@ -74,13 +77,13 @@ class PreparedFit:
     def states(self, events: Events) -> Iterator[FitState]:
         """Yield the fit after each layer, to the depth asked for; the last one is the result."""
         n_layers, stop_labels = self.settings.n_layers, self.boosting.nodes.stop_labels
-        made = self._told(events)
+        made = self._notified(events)
         if n_layers != "auto":
             return islice(made, n_layers - len(self.state.layers))
         assert stop_labels is not None
         return best_prefix(made, stop_labels, self.boosting.rule.combination)
 
-    def _told(self, events: Events) -> Iterator[FitState]:
+    def _notified(self, events: Events) -> Iterator[FitState]:
         """Pass states on as they are made, each with an event and a line in the log."""
         n_layers = None if self.settings.n_layers == "auto" else self.settings.n_layers
         for state in self.boosting.states(self.state, stream_from(self.source.first())):
@@ -169,12 +172,7 @@ class BoostedClassifier(NodeClassifier):
         names = [*self.parameters, *(PREFIX + switch for switch in self.switches)]
         given = flattened(self.given_settings())
         for name in given.keys() - set(names):
-            raise InputError(
-                "AGC-I605",
-                f"{self.model_key} has no switch {name}",
-                got=given[name],
-                fix=did_you_mean(name.removeprefix(PREFIX), self.switches),
-            )
+            raise self._no_switch(name, given[name])
         asked = {**{name: given.get(name) for name in names}, **self._fixed}
         return resolve(self.preset, self.graph, asked, self._tuned, self.settings)
 
@@ -184,31 +182,50 @@ class BoostedClassifier(NodeClassifier):
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters; ``variant__x`` sets a switch of the variant and leaves the others."""
-        switches = {k: v for k, v in params.items() if k.startswith("variant__")}
-        super().set_params(**{k: v for k, v in params.items() if k not in switches})
-        if switches:
-            flat = flattened({"variant": self.variant})
-            flat |= {k.replace("variant__", PREFIX): v for k, v in switches.items()}
-            given = {k.removeprefix(PREFIX): v for k, v in flat.items() if v is not None}
-            self.variant = Variant(**given)
-        return self
+        switches = {
+            name.removeprefix("variant__"): params.pop(name)
+            for name in list(params)
+            if name.startswith("variant__")
+        }
+        for name in switches.keys() - set(self.switches):
+            raise self._no_switch(PREFIX + name, switches[name])
+        if switches:  # before anything is set: a wrong one leaves the model as it was
+            given = flattened({"variant": params.get("variant", self.variant)})
+            given |= {PREFIX + name: value for name, value in switches.items()}
+            kept = {k.removeprefix(PREFIX): v for k, v in given.items() if v is not None}
+            params["variant"] = Variant(**kept)
+        return super().set_params(**params)
+
+    def _no_switch(self, name: str, value: Any) -> InputError:
+        fix = did_you_mean(name.removeprefix(PREFIX), self.switches)
+        problem = f"{self.model_key} has no switch {name}"
+        return InputError("AGC-I605", problem, got=value, fix=fix if self.switches else None)
 
     # Fitting
 
     def _fit(self, call: FitCall, events: Events) -> None:
-        self._boost(self.prepared(call, events), events)
+        state = vars(self).get("state_")
+        before = {name: vars(self).get(name) for name in _SET_BY_VALIDATION}
+        try:
+            self._boost(self.prepared(call, events), events)
+        except BaseException:
+            if vars(self).get("state_") is state:  # nothing new was fitted
+                _reset(self, before)
+            raise
         self._warn_if_collapsed()
         self._warn_if_idle()
 
     def prepared(self, call: FitCall, events: Events) -> PreparedFit:
         """Return a fit that is checked and ready to run, or to go on where a warm start may."""
         settings = self.resolved_settings()
-        before = self.state_ if self.warm_start and hasattr(self, "state_") else None
+        before = None
+        if self.warm_start and hasattr(self, "state_"):
+            before = self.state_.without_cut_layer()
         data = problems.fit_data(self, settings.feature_norm, call)
         settings = settings.model_copy(update={"feature_norm": data.feature_norm})
         basis = self._basis(settings, data, before)
         if before is not None:
-            before.check_continues(basis, data.node_ids)
+            before.check_continues(basis, data.node_ids, data.features.shape[0])
             basis = before.basis or basis  # its nodes may be in another order
         nodes = hold_out(basis.nodes, settings.validation_fraction, basis.seed)
         self._check_depth(before, settings, nodes)
@@ -232,7 +249,7 @@ class BoostedClassifier(NodeClassifier):
             # A generator or None asks for no seed in particular: the first fit's is gone on with.
             seed = seed if isinstance(self.random_state, int | np.integer) else before.basis.seed
         learner = getattr(self, "learner", None)
-        described = None if learner is None else repr(learner)
+        described = None if learner is None else f"{learner!r} ({joblib.hash(clone(learner))[:8]})"
         return FitBasis(steering, data.digest, data.classes, data.nodes, seed, described)
 
     def _check_depth(
@@ -434,6 +451,15 @@ class BoostedClassifier(NodeClassifier):
                 some = scaled_rows(hop, nodes, layer.factor, settings.variant.hop_scale)
                 parts.append(layer.learner.log_proba(some))
             yield layer.coefficient, parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _reset(model: Any, attributes: Mapping[str, Any]) -> None:
+    """Put attributes back that scikit-learn's validation has set."""
+    for name, value in attributes.items():
+        if value is not None:
+            setattr(model, name, value)
+        elif name in vars(model):
+            delattr(model, name)
 
 
 def boosting_rule(settings: BoostedSettings) -> BoostingRule:

@@ -22,6 +22,9 @@ from adagcn.models.support.settings import (
     Share,
     Teleport,
     checked,
+    kind_of,
+    meaning,
+    with_parameters,
     without_numpy,
     wrong_setting,
 )
@@ -33,7 +36,7 @@ PREFIX = "variant."
 
 
 class Variant(BaseModel):
-    """How the algorithm is read; a switch that is left out has the preset's value.
+    """How to interpret the algorithm; a switch that is left out has the preset's value.
 
     A frozen value: ``AdaGCNClassifier(graph, variant=Variant(stop_on="accuracy"))``. In a grid
     search it is ``variant__stop_on``, at the command line ``--set variant.stop_on=accuracy``.
@@ -63,7 +66,7 @@ class Variant(BaseModel):
     carry_optimizer: Annotated[bool, "keep Adam's moments from the hop before"] = False
     share_stopping: Annotated[bool, "one early stopping for all layers (released code)"] = False
     align_weights: Annotated[
-        bool, "let weights meet their own nodes; False shuffles them, as the released code does"
+        bool, "apply each weight to its own node; False shuffles them, as the released code does"
     ] = True
 
     # Boosting
@@ -71,7 +74,7 @@ class Variant(BaseModel):
         WeightUpdate,
         "reading of the weight update; see :func:`adagcn.boosting.samme.log_weight_change`",
     ] = "onehot"
-    vote: Annotated[Vote, 'what a layer casts under ``combine="samme"``'] = "hard"
+    vote: Annotated[Vote, 'what each layer votes with under ``combine="samme"``'] = "hard"
     ema_teleport: Annotated[Teleport, 'γ of ``combine="ema"``'] = 0.1
     on_perfect: Annotated[
         Literal["stop", "continue"],
@@ -89,7 +92,7 @@ class Variant(BaseModel):
         float, Field(gt=0.0, lt=1.0), "their share of the training loss"
     ] = 0.7
     pseudo_label_sharpness: Annotated[
-        Positive, "exponent on the ensemble's probabilities as targets: above 1 they are surer"
+        Positive, "exponent on the ensemble's probabilities as targets: above 1 sharpens them"
     ] = 2.0
 
     def __init__(self, **switches: Any) -> None:
@@ -102,6 +105,14 @@ class Variant(BaseModel):
     def given(self) -> dict[str, Any]:
         """Return the switches that were set, by name."""
         return self.model_dump(exclude_unset=True)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the same switches were set to the same values."""
+        return isinstance(other, Variant) and self.given() == other.given()
+
+    def __hash__(self) -> int:
+        """Return a hash of the switches that were set."""
+        return hash(tuple(sorted(self.given().items())))
 
     def __repr__(self) -> str:
         """Return the call that makes it, with the switches that were set."""
@@ -141,7 +152,7 @@ class BoostedSettings(BaseModel):
     )
     weight_decay: Annotated[NonNegative, "coupled decay of all parameters"] = 1e-4
     learning_rate: Annotated[Positive, "learning rate of Adam"] = 0.01
-    max_epochs: Annotated[Count, "the most epochs of a layer"] = 500
+    max_epochs: Annotated[Count, "maximum number of epochs per layer"] = 500
     patience: Annotated[
         Count, "epochs of a layer that may bring no improvement on the stopping nodes"
     ] = 300
@@ -149,7 +160,9 @@ class BoostedSettings(BaseModel):
         Share, "share of the labeled nodes set aside for stopping where ``fit`` gets no ``X_val``"
     ] = 0.0
     reweight_rate: Annotated[
-        NonNegative, "factor on the exponent of the node-weight update: 1 is the paper, 0 none"
+        NonNegative,
+        "factor on the exponent of the node-weight update (AdaBoost's shrinkage): 1 as in the "
+        "paper, 0 turns it off",
     ] = 1.0
     combine: Annotated[
         Combine, "how layers become one prediction; see :class:`adagcn.boosting.samme.Combination`"
@@ -162,8 +175,8 @@ class BoostedSettings(BaseModel):
     ] = 0
     variant: Annotated[
         Variant,
-        "switches that say how the algorithm is read; see :class:`Variant`. A switch that is left "
-        "out has the preset's value",
+        "switches that say how to interpret the algorithm; see :class:`Variant`. A switch that is "
+        "left out has the preset's value",
     ] = Variant()
 
     def flat(self) -> dict[str, Any]:
@@ -180,6 +193,8 @@ def flattened(values: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if name != "variant":
+            if name in flat:
+                raise InputError("AGC-I607", f"{name} is set twice", got=value, fix="keep one")
             flat[name] = value
             continue
         switches = value.given() if isinstance(value, Variant) else value
@@ -190,7 +205,11 @@ def flattened(values: Mapping[str, Any]) -> dict[str, Any]:
                 got=value,
                 fix="write variant=Variant(stop_on='loss'), or set variant__stop_on",
             )
-        flat |= {f"{PREFIX}{switch}": given for switch, given in (switches or {}).items()}
+        for switch, given in (switches or {}).items():
+            if f"{PREFIX}{switch}" in flat or f"{PREFIX}{switch}" in values:
+                problem = f"{PREFIX}{switch} is set twice"
+                raise InputError("AGC-I607", problem, got=given, fix="keep one")
+            flat[f"{PREFIX}{switch}"] = given
     return flat
 
 
@@ -203,10 +222,17 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 def settings_from(flat: Mapping[str, Any], kind: type[BoostedSettings]) -> BoostedSettings:
     """Return checked settings from flat names; ``InputError`` names the first wrong one."""
+    if "variant" in flat:
+        raise InputError("AGC-I604", "variant must be a Variant", got=flat["variant"])
     values = nested(flat)
     if "variant" in values:
         values["variant"] = Variant(**values["variant"])
     return checked(kind, values)
 
+
+Variant.__doc__ = with_parameters(
+    Variant.__doc__ or "",
+    [(name, kind_of(field), meaning(field)) for name, field in Variant.model_fields.items()],
+)
 
 DEFAULTS: Mapping[str, Any] = flattened(BoostedSettings().model_dump())

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import html
 import inspect
-import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -28,8 +27,9 @@ from adagcn.graph import Graph
 from adagcn.models.support.boosted_settings import flattened
 from adagcn.models.support.labels import FitCall
 from adagcn.models.support.persistence import SavedModel
+from adagcn.models.support.problem import checked_graph
 from adagcn.models.support.renamed import moved
-from adagcn.models.support.settings import NOT_SETTINGS, Params, kind_of, meaning
+from adagcn.models.support.settings import NOT_SETTINGS, Params, kind_of, meaning, with_parameters
 from adagcn.training.events import Events
 
 # What other options say, or what has no place on a command line.
@@ -164,6 +164,7 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         self
             The fitted model.
         """
+        checked_graph(self.graph)
         self._fit(FitCall(X, y, sample_weight, X_val, y_val), Events(callbacks))
         return self
 
@@ -206,6 +207,21 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         """Yield the accuracy of each stage: of the ensembles of 1, 2, … layers if boosted."""
         yield float(accuracy_score(y, self.predict(X, graph=graph)))
 
+    # Names of earlier releases
+
+    @classmethod
+    def refuse_old_name(cls, name: str) -> None:
+        """Raise an error that tells where a setting of an earlier release is now, if it was one."""
+        error = moved(cls.model_key, name, cls.settable())
+        if error is not None:
+            raise error
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, as every scikit-learn estimator does."""
+        for name in params.keys() - set(self._get_param_names()):
+            self.refuse_old_name(name)
+        return super().set_params(**params)
+
     # What is shown
 
     def values_in_force(self) -> Params:
@@ -215,17 +231,19 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PresetNotice)
             try:
+                checked_graph(self.graph)
                 return Params({"preset": self.preset, **self.resolved_params()})
             except AdaGCNError as error:
                 return Params({"preset": self.preset, "cannot be fitted": str(error)})
 
     def _repr_html_(self) -> str:
         """Return the values in force as a table, for notebooks; yours are set in bold."""
+        in_force = self.values_in_force()
         given = {name: value for name, value in self.given_settings().items() if value is not None}
-        yours = flattened(given)
+        yours = given if "cannot be fitted" in in_force else flattened(given)
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{_bold(str(value), name in yours)}</td></tr>"
-            for name, value in self.values_in_force().items()
+            for name, value in in_force.items()
         )
         state = "fitted" if hasattr(self, "params_") else "not fitted"
         about = html.escape(f"{type(self).__name__}, {state}, on {self.graph!r}")
@@ -264,9 +282,7 @@ def _with_known_names(cls: type[NodeClassifier], constructor: Any) -> Any:
     @wraps(constructor)
     def __init__(self: Any, *args: Any, **given: Any) -> None:  # noqa: N807
         for name in given.keys() - known.keys():
-            error = moved(cls.model_key, name)
-            if error is not None:
-                raise error
+            cls.refuse_old_name(name)
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
@@ -305,25 +321,8 @@ def _documented(cls: type[NodeClassifier]) -> str:
         *(_entry(cls, name, field) for name, field in cls.setting_fields().items()),
         *((name, *_BESIDE[name]) for name in cls.beside),
     ]
-    lines = [about.rstrip(), "", "Parameters", "----------"]
-    for name, kind, text in entries:
-        lines += [
-            f"{name} : {kind}",
-            *textwrap.wrap(
-                _sentence(text),
-                92,
-                initial_indent="    ",
-                subsequent_indent="    ",
-            ),
-        ]
-    for example in examples:
-        lines += ["", "Examples", "--------", example]
-    return "\n".join(lines)
-
-
-def _sentence(text: str) -> str:
-    """Return a text as a sentence; a Greek letter at its start stays small."""
-    return (text[0].upper() if text[0].isascii() else text[0]) + text[1:] + "."
+    shown = [f"\n\nExamples\n--------\n{example}" for example in examples]
+    return "".join([with_parameters(about, entries), *shown])
 
 
 def _entry(cls: type[NodeClassifier], name: str, field: FieldInfo) -> tuple[str, str, str]:

@@ -91,8 +91,13 @@ class GraphModelClassifier(NodeClassifier):
     def _fit(self, call: FitCall, events: Events) -> None:
         context = FitContext(seed_of(self.random_state), checked_device(self.device), events)
         problem, settings, classes = self.prepared(call, context.seed)
-        self.fitted_: Fitted = self.system.fit(problem, settings, context)
-        self.record_ = record = self.fitted_.record
+        try:
+            fitted: Fitted = self.system.fit(problem, settings, context)
+        except BaseException:
+            events.stop(StopEvent("error", 0))
+            raise
+        self.fitted_, record = fitted, fitted.record
+        self.record_ = record
         self.classes_ = classes
         self.n_features_in_ = problem.inputs.features.shape[1]
         self.params_ = Params({"preset": self.preset, **settings.model_dump()})

@@ -50,7 +50,7 @@ _SIZE = struct.Struct("<Q")
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class ClassValues(_Strict):
@@ -63,7 +63,10 @@ class ClassValues(_Strict):
     def _make_an_array(self) -> Self:
         if self.dtype == "|O" and not all(isinstance(value, str) for value in self.values):
             raise ValueError("labels of type object must be text")
-        self.array()
+        try:
+            self.array()
+        except (TypeError, OverflowError) as error:
+            raise ValueError(f"labels do not have the type {self.dtype}: {error}") from None
         return self
 
     def array(self) -> NDArray[Any]:
@@ -92,6 +95,7 @@ class LayerEntry(_Strict):
     stop_accuracy: float | None
     stop_loss: float | None
     stoppers: list[StopperEntry] = []
+    complete: bool = True
 
 
 class TrainingEntry(_Strict):
@@ -137,6 +141,9 @@ class Manifest(_Strict):
     def _hops_from_zero(cls, layers: list[LayerEntry]) -> list[LayerEntry]:
         if [layer.hop for layer in layers] != list(range(len(layers))):
             raise ValueError("layers must be on hops 0, 1, 2, …")
+        coefficients = [layer.coefficient for layer in layers]
+        if layers and (min(coefficients) < 0.0 or max(coefficients) == 0.0):
+            raise ValueError("coefficients must not be negative, and one must be positive")
         return layers
 
     @model_validator(mode="after")
@@ -257,5 +264,6 @@ def _check_tensors(manifest: Manifest, tensors: dict[str, NDArray[Any]]) -> None
         )
         raise ValueError(f"tensors other than the manifest says: {', '.join(wrong[:5])}")
     for name, tensor in tensors.items():
-        if not name.endswith("log_weight") and not np.isfinite(tensor).all():
+        allowed = np.isneginf(tensor) if name.endswith("log_weight") else False
+        if not (np.isfinite(tensor) | allowed).all():
             raise ValueError(f"tensor {name} has values that are not finite")

@@ -137,10 +137,13 @@ def _constructed(kind: type[Estimator], file: ModelFile, graph: Graph | None) ->
     if file.version == 1:
         given = nested(renamed(file.manifest.model, given))
     try:
+        given = dict(given)
         if "variant" in given:
-            given = {**given, "variant": Variant(**given["variant"])}
+            given["variant"] = Variant(**given["variant"])
+        if isinstance(given.get("class_weight"), list):
+            given["class_weight"] = dict(given["class_weight"])
         model: Estimator = kind(graph, **given)
-    except (TypeError, InputError) as error:
+    except (TypeError, ValueError) as error:
         raise FormatError(
             "AGC-F712",
             f"the model file has arguments that {kind.__name__} does not take",
@@ -253,11 +256,17 @@ def _constructor(estimator: Any) -> dict[str, Any]:
     for name, value in estimator.get_params(deep=False).items():
         if isinstance(value, np.generic):
             kept[name] = value.item()
-        elif isinstance(value, Variant):
-            kept[name] = value.given()
+        elif name == "variant" and value is not None:
+            kept[name] = Variant(**value).given() if isinstance(value, Mapping) else value.given()
+        elif name == "class_weight" and isinstance(value, Mapping):
+            kept[name] = [[_plain(key), float(weight)] for key, weight in value.items()]
         elif isinstance(value, str | int | float | bool):
             kept[name] = value
     return kept
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _feature_names(estimator: Any) -> list[str] | None:
@@ -320,6 +329,7 @@ def _layer_entry(layer: BoostedLayer) -> LayerEntry:
         epochs=record.epochs,
         stop_accuracy=record.stop_accuracy,
         stop_loss=record.stop_loss,
+        complete=layer.learner.complete,
     )
 
 
@@ -333,7 +343,7 @@ def _with_stoppers(entry: LayerEntry, layer: BoostedLayer) -> LayerEntry:
 
 
 def _array(values: torch.Tensor) -> NDArray[Any]:
-    return np.ascontiguousarray(values.detach().cpu().numpy())
+    return np.array(values.detach().cpu().numpy(), order="C")
 
 
 def _continuation_tensors(estimator: Any, state: FitState | None) -> dict[str, NDArray[Any]]:
@@ -348,8 +358,8 @@ def _continuation_tensors(estimator: Any, state: FitState | None) -> dict[str, N
     if state.basis is None:
         raise InputError(
             "AGC-I706",
-            "the model came from a file that cannot be continued, nor can a copy of it",
-            got="a file written without continuable=True",
+            "this model was loaded from a file that cannot be continued, so it cannot be saved as "
+            "continuable",
             fix="save without continuable, or fit again",
         )
     nodes = state.basis.nodes
@@ -368,28 +378,74 @@ def _restore_boosted(estimator: Any, file: ModelFile) -> None:
     settings = _checked_settings(estimator.settings, flat)
     estimator.columns_ = _columns(file.tensors, file.manifest.n_features)
     layers = tuple(_layer(estimator, settings, each, file.tensors) for each in file.manifest.layers)
-    basis = _basis(estimator, file, flat)
+    basis = _basis(estimator, file, flat, settings)
+    if basis is not None:
+        _check_carried(layers[-1].learner, settings, basis)
     estimator.state_ = FitState(basis, layers, file.manifest.nodes_digest)
     if not file.manifest.on_graph:
         estimator.input_digest_ = None
 
 
-def _basis(estimator: Any, file: ModelFile, flat: Mapping[str, Any]) -> FitBasis | None:
+def _basis(
+    estimator: Any, file: ModelFile, flat: Mapping[str, Any], settings: Any
+) -> FitBasis | None:
     """Return what a continuation rests on, where the file holds it."""
     manifest = file.manifest
     if not manifest.continuable:
         return None
     parts = {name: file.tensors.get(f"nodes.{name}") for name in _NODES}
-    if manifest.input_digest is None or any(parts[name] is None for name in _NODES[:3]):
-        raise FormatError(
-            "AGC-F716",
-            "the model file lacks what it should hold to be continued",
-            got=sorted(name for name, part in parts.items() if part is None),
-            fix="save the model again with continuable=True",
-        )
+    given = {name: part for name, part in parts.items() if part is not None}
+    n_classes, n_train = len(estimator.classes_), len(file.tensors["layer.000.log_weight"])
+    if manifest.input_digest is None or not _are_nodes(given, n_classes, n_train, settings):
+        raise _cannot_continue(sorted(given))
     steering = {name: value for name, value in flat.items() if name != "n_layers"}
-    nodes = LabeledNodes(**parts)  # type: ignore[arg-type]
+    nodes = LabeledNodes(**given)
     return FitBasis(steering, manifest.input_digest, estimator.classes_, nodes, manifest.seed)
+
+
+def _check_carried(last: FittedHop, settings: Any, basis: FitBasis) -> None:
+    """Refuse a file without what the next layer carries on from the last one."""
+    variant, n_members = settings.variant, len(last.learner.members())
+    stops = basis.nodes.stop_nodes is not None or settings.validation_fraction > 0.0
+    if variant.carry_optimizer and len(last.moments) != n_members:
+        raise _cannot_continue(f"{len(last.moments)} optimizers of {n_members}")
+    if variant.share_stopping and stops and len(last.stoppers) != n_members:
+        raise _cannot_continue(f"{len(last.stoppers)} stopping rules of {n_members}")
+
+
+def _cannot_continue(got: Any) -> FormatError:
+    return FormatError(
+        "AGC-F716",
+        "the model file lacks what it should hold to be continued",
+        got=got,
+        fix="save the model again with continuable=True",
+    )
+
+
+def _are_nodes(
+    given: Mapping[str, NDArray[Any]], n_classes: int, n_train: int, settings: Any
+) -> bool:
+    """Return whether arrays can be the labeled nodes of a fit."""
+    pairs = [("train_nodes", "labels")]
+    if given.keys() & {"stop_nodes", "stop_labels"}:
+        pairs.append(("stop_nodes", "stop_labels"))
+    for positions, labels in pairs:
+        if not _are_positions(given.get(positions)) or not _are_positions(given.get(labels), False):
+            return False
+        if len(given[positions]) != len(given[labels]) or given[labels].max() >= n_classes:
+            return False
+    weights = given.get("sample_weight")
+    if weights is None or weights.dtype != np.float64 or weights.shape != given["labels"].shape:
+        return False
+    held_out = settings.validation_fraction > 0.0 and "stop_nodes" not in given
+    fits = len(weights) >= n_train if held_out else len(weights) == n_train
+    return fits and bool((weights >= 0.0).all() and weights.sum() > 0.0)
+
+
+def _are_positions(values: NDArray[Any] | None, different: bool = True) -> bool:
+    if values is None or values.ndim != 1 or values.dtype != np.int64 or not len(values):
+        return False
+    return bool(values.min() >= 0) and (not different or len(np.unique(values)) == len(values))
 
 
 def _columns(stored: Tensors, n_features: int) -> NDArray[np.int64] | None:
@@ -415,27 +471,28 @@ def _layer(estimator: Any, settings: Any, entry: LayerEntry, stored: Tensors) ->
             raise FormatError("AGC-F709", f"the model file lacks the tensor {name}", got=entry.hop)
         return stored[name]
 
-    dtype = torch.from_numpy(tensor("output")).dtype
-    bias_column = 0 if estimator.on_graph_ else 1
-    columns = estimator.columns_
+    output = tensor("output")
+    if output.dtype not in (np.float32, np.float64) or not _has_width(settings, output):
+        raise _misfit("output", entry.hop, "floats of the width that the settings name", output)
+    columns, bias_column = estimator.columns_, 0 if estimator.on_graph_ else 1
     network = estimator.make_network(
         settings,
         (estimator.n_features_in_ if columns is None else len(columns)) + bias_column,
         len(estimator.classes_),
         torch.Generator().manual_seed(0),
-        dtype,
+        torch.from_numpy(output).dtype,
     )
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             found = torch.from_numpy(tensor(name))
-            if found.shape != parameter.shape:
-                raise FormatError(
-                    "AGC-F710",
-                    f"{name} of layer {entry.hop} should have shape {tuple(parameter.shape)}",
-                    got=tuple(found.shape),
-                    fix="save the model again",
-                )
+            if found.shape != parameter.shape or found.dtype != parameter.dtype:
+                wanted = f"shape {tuple(parameter.shape)} and type {parameter.dtype}"
+                raise _misfit(name, entry.hop, wanted, tensor(name))
             parameter.copy_(found)
+    for name in ("log_weight", "next_log_weight"):
+        weights = tensor(name)
+        if weights.dtype != np.float64 or weights.shape != stored["layer.000.log_weight"].shape:
+            raise _misfit(name, entry.hop, "one float64 for each training node", weights)
     record = TrainingRecord(entry.epochs, entry.stop_accuracy, entry.stop_loss)
     members = network.members()
     return BoostedLayer(
@@ -445,6 +502,7 @@ def _layer(estimator: Any, settings: Any, entry: LayerEntry, stored: Tensors) ->
             record,
             _moments(entry.hop, members, stored),
             _stoppers(entry, members, settings, stored),
+            complete=entry.complete,
         ),
         factor=entry.factor,
         coefficient=entry.coefficient,
@@ -454,36 +512,66 @@ def _layer(estimator: Any, settings: Any, entry: LayerEntry, stored: Tensors) ->
     )
 
 
+def _has_width(settings: Any, output: NDArray[Any]) -> bool:
+    """Return whether the output weights have the hidden units that the settings name.
+
+    Asked before a network is made: a forged width would ask for any amount of memory.
+    """
+    return output.ndim == 2 or (output.ndim == 3 and output.shape[1] == settings.hidden_units)
+
+
+def _misfit(name: str, hop: int, wanted: str, found: NDArray[Any]) -> FormatError:
+    return FormatError(
+        "AGC-F710",
+        f"{name} of layer {hop} should have {wanted}",
+        got=f"{found.dtype} of shape {found.shape}",
+        fix="save the model again",
+    )
+
+
 def _moments(hop: int, members: Sequence[Any], stored: Tensors) -> tuple[Sequence[Moments], ...]:
-    if _layer_name(hop, "moments.0.0.mean") not in stored:
+    """Return Adam's moments of every member; none where the file has none."""
+    if not any(name.startswith(_layer_name(hop, "moments.")) for name in stored):
         return ()
-
-    def moments(member: int, i: int) -> Moments:
-        names = (f"moments.{member}.{i}.{part}" for part in ("mean", "square", "n_steps"))
-        return Moments(*(torch.tensor(stored[_layer_name(hop, name)]) for name in names))
-
-    try:
-        return tuple(
-            [moments(member, i) for i, _ in enumerate(network.parameters())]
-            for member, network in enumerate(members)
-        )
-    except KeyError as error:
-        raise FormatError("AGC-F709", f"the model file lacks the tensor {error}", got=hop) from None
+    return tuple(
+        [
+            Moments(
+                _stored_like(parameter, hop, f"moments.{member}.{i}.mean", stored),
+                _stored_like(parameter, hop, f"moments.{member}.{i}.square", stored, least=0.0),
+                _stored_like(torch.zeros(()), hop, f"moments.{member}.{i}.n_steps", stored, 0.0),
+            )
+            for i, parameter in enumerate(network.parameters())
+        ]
+        for member, network in enumerate(members)
+    )
 
 
 def _stoppers(
     entry: LayerEntry, members: Sequence[Any], settings: Any, stored: Tensors
 ) -> tuple[Stopper, ...]:
+    """Return the early stopping of every member; none where the file has none."""
     found = []
     for member, (each, network) in enumerate(zip(entry.stoppers, members, strict=False)):
         stopper = Stopper(settings.patience, settings.variant.stop_on)
         for name, value in each.model_dump().items():
             setattr(stopper, name, value)
-        names = [
-            _layer_name(entry.hop, f"stopper.{member}.{i}")
-            for i, _ in enumerate(network.parameters())
+        stopper.kept_state = [
+            _stored_like(parameter, entry.hop, f"stopper.{member}.{i}", stored)
+            for i, parameter in enumerate(network.parameters())
         ]
-        kept = [stored[name] for name in names if name in stored]
-        stopper.kept_state = [torch.tensor(part) for part in kept] or None
         found.append(stopper)
     return tuple(found)
+
+
+def _stored_like(
+    like: torch.Tensor, hop: int, part: str, stored: Tensors, least: float = -np.inf
+) -> torch.Tensor:
+    """Return a tensor of the file if it has the shape and type of another one."""
+    found = stored.get(_layer_name(hop, part))
+    wanted = f"shape {tuple(like.shape)} and type {like.dtype}"
+    if found is None:
+        raise _cannot_continue(f"no {_layer_name(hop, part)}")
+    result = torch.tensor(found)
+    if result.shape != like.shape or result.dtype != like.dtype or bool((result < least).any()):
+        raise _misfit(part, hop, wanted, found)
+    return result

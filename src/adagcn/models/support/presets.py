@@ -146,7 +146,7 @@ def resolve(
             f"the paper has no settings for {name or 'this graph'}: "
             f"preset {preset!r} uses those of cora_ml",
             PresetNotice,
-            stacklevel=5,
+            stacklevel=6,
         )
     own = {} if preset in _LITERAL else tuned
     values = {**DEFAULTS, **preset_values(preset, name, on_graph=graph is not None), **own}

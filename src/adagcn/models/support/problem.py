@@ -86,8 +86,10 @@ def _matrix_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
         more = validate_data(
             estimator, call.X_val, reset=False, accept_sparse="csr", dtype=np.float64
         )
-        stack = sparse.vstack if sparse.issparse(features) or sparse.issparse(more) else np.vstack
-        features = stack([features, more])
+        if sparse.issparse(features) or sparse.issparse(more):
+            features = sparse.vstack([features, more], format="csr")
+        else:
+            features = np.vstack([features, more])
         stop = np.arange(len(train), features.shape[0])
     checked = FitCall(call.X, y, call.sample_weight, call.X_val, call.y_val)
     nodes, classes = labeled_nodes(train, stop, checked, estimator.class_weight)
@@ -147,8 +149,7 @@ def pseudo_labels_of(
 ) -> PseudoLabels:
     """Return the unlabeled nodes to learn from; a feature matrix has no rows without a label."""
     variant = settings.variant
-    too_shallow = settings.n_layers != "auto" and settings.n_layers <= variant.pseudo_label_from
-    if graph is None or settings.pseudo_labels == 0 or too_shallow:
+    if graph is None or settings.pseudo_labels == 0 or _never_matter(settings):
         return NO_PSEUDO_LABELS
     parts = (nodes.train_nodes, nodes.stop_nodes)
     labeled = np.concatenate([part for part in parts if part is not None])
@@ -160,9 +161,33 @@ def pseudo_labels_of(
     )
 
 
+def _never_matter(settings: BoostedSettings) -> bool:
+    """Return whether a fit is too shallow for pseudo-labels, and so would a longer one be so far.
+
+    Where node weights move, the rows of unlabeled nodes are asked about from the first layer on all
+    the same: they stand in one product with the training rows, whose last bits depend on it, and a
+    fit that goes on later must be the fit in one go.
+    """
+    deep = settings.n_layers == "auto" or settings.n_layers > settings.variant.pseudo_label_from
+    return not deep and settings.reweight_rate == 0.0 and settings.combine != "samme"
+
+
+def checked_graph(graph: Any) -> Graph | None:
+    """Return the graph, or say what is one."""
+    if graph is not None and not isinstance(graph, Graph):
+        raise InputError(
+            "AGC-I645",
+            "graph must be a Graph",
+            got=graph,
+            fix="use load_dataset('cora') for a named data set, Graph.from_networkx(g) or another "
+            "Graph.from_… constructor for your own",
+        )
+    return graph
+
+
 def graph_to_score(estimator: Any, graph: Graph | None) -> Graph:
     """Return the graph to look nodes up in, one that the model can read."""
-    graph = estimator.graph if graph is None else graph
+    graph = checked_graph(estimator.graph if graph is None else graph)
     if graph is None:
         raise InputError(
             "AGC-I633",

@@ -19,6 +19,7 @@ from adagcn.models.support.boosted_settings import Variant, nested
 from adagcn.models.support.classifier import NodeClassifier
 from adagcn.models.support.model_file import read_model
 from adagcn.models.support.persistence import from_file
+from adagcn.models.support.settings import did_you_mean
 
 CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {  # key: file, class
@@ -95,6 +96,14 @@ def build_model(
 ) -> NodeClassifier:
     """Return a model that is not fitted yet, with settings by flat name (``variant.stop_on``)."""
     kind = model_class(key)
+    for name in settings.keys() - kind.settable():
+        kind.refuse_old_name(name)
+        raise InputError(
+            "AGC-I606",
+            f"{key} has no setting {name}",
+            got=settings[name],
+            fix=did_you_mean(name, sorted(kind.settable())),
+        )
     given = nested(settings)
     if "variant" in given:
         given["variant"] = Variant(**given["variant"])

@@ -6,7 +6,7 @@ uses an old name is refused, with the place where the setting is now.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -38,10 +38,10 @@ def renamed(model: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {NEW_NAMES.get(name, name): value for name, value in values.items()}
 
 
-def moved(model: str, name: str) -> InputError | None:
-    """Return what to say to somebody who uses an old name; None for a name that was never one."""
+def moved(model: str, name: str, settable: Collection[str]) -> InputError | None:
+    """Return what to say to somebody who uses an old name of what a model can still set."""
     new = NEW_NAMES.get(name)
-    if model not in BOOSTED or new is None:
+    if model not in BOOSTED or new is None or new not in settable:
         return None
     if not new.startswith(PREFIX):
         return InputError("AGC-I603", f"{name} is now called {new}", got=name, fix=f"use {new}")
@@ -50,6 +50,6 @@ def moved(model: str, name: str) -> InputError | None:
         "AGC-I603",
         f"{name} is now a switch of the variant",
         got=name,
-        fix=f"use variant=Variant({switch}=…), variant__{switch} in a search, "
-        f"or --set {new}=… at the command line",
+        fix=f"use variant=Variant({switch}=…); in a search variant__{switch}; with --set or in a "
+        f"spec {new}",
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import inspect
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -62,7 +64,7 @@ class NetworkSettings(SystemSettings):
 
     learning_rate: LearningRate = 0.01
     weight_decay: Annotated[NonNegative, "coupled decay of all parameters"] = 0.0
-    max_epochs: Annotated[Count, "the most epochs of a fit"] = 10_000
+    max_epochs: Annotated[Count, "maximum number of epochs"] = 10_000
     patience: Annotated[
         Count,
         "epochs that may bring no improvement on the stopping nodes; of ``stop_on='window'`` how "
@@ -98,12 +100,11 @@ def wrong_setting(
     first = error.errors()[0]
     name = str(first["loc"][0])
     unknown = first["type"] == "extra_forbidden"
-    return InputError(
-        "AGC-I601",
-        f"{prefix}{name}: {_expected(name, error)}",
-        got=values.get(name),
-        fix=did_you_mean(name, kind.model_fields) if unknown else None,
-    )
+    if unknown:
+        problem, fix = "is not a known setting", did_you_mean(name, kind.model_fields)
+    else:
+        problem, fix = _expected(name, error), None
+    return InputError("AGC-I601", f"{prefix}{name}: {problem}", got=values.get(name), fix=fix)
 
 
 def check_preset(preset: Any, known: Mapping[str, Any] | tuple[str, ...]) -> None:
@@ -149,6 +150,17 @@ class Params(dict[str, Any]):
 def meaning(field: FieldInfo) -> str:
     """Return what the documentation says of a setting."""
     return next((each for each in field.metadata if isinstance(each, str)), "")
+
+
+def with_parameters(about: str, entries: Iterable[tuple[str, str, str]]) -> str:
+    """Return documentation with a numpy section of parameters: name, type, text."""
+    lines = [inspect.cleandoc(about).rstrip(), "", "Parameters", "----------"]
+    for name, kind, text in entries:
+        # A Greek letter at its start stays small.
+        sentence = (text[0].upper() if text[0].isascii() else text[0]) + text[1:] + "."
+        wrapped = textwrap.wrap(sentence, 88)
+        lines += [f"{name} : {kind}", *(f"    {line}" for line in wrapped)]
+    return "\n".join(lines)
 
 
 def kind_of(field: FieldInfo) -> str:
