@@ -43,15 +43,22 @@ demo: $(VENV)/.installed-report
 test test-full: export OMP_NUM_THREADS = 1
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 $(PYTEST_FLAGS)
 
+STARTED = $(VENV)/.test-started
+TOOK = @echo "$@: $$(( $$(date +%s) - $$(cat $(STARTED)) )) s"
+
 test: $(VENV)/.installed-dev
+	@date +%s > $(STARTED)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(PYTEST) -m 'not full'
+	$(TOOK)
 
 test-full: $(VENV)/.installed-dev
+	@date +%s > $(STARTED)
 	$(PYTEST)
+	$(TOOK)
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix
