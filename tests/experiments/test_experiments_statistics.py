@@ -7,7 +7,6 @@ from scipy import stats
 from adagcn.errors import InputError
 from adagcn.experiments.statistics import (
     compare_paired,
-    holm,
     spread_by_depth,
     summarize,
 )
@@ -218,23 +217,6 @@ def test_runs_that_cannot_be_paired_are_refused():
 
 
 # --- several tests
-
-
-def test_holm_by_hand():
-    assert holm([0.04, 0.01, 0.03, 0.005]) == pytest.approx([0.06, 0.03, 0.06, 0.02])
-    assert holm([0.6, 0.7]) == [1.0, 1.0]
-    assert holm([0.02]) == [0.02]
-    assert holm([]) == []
-
-
-def test_holm_counts_only_the_tests_that_were_made():
-    assert holm([None, 0.01, None, 0.04]) == pytest.approx([None, 0.02, None, 0.04])
-
-
-@pytest.mark.parametrize("wrong", [-0.1, 1.5, NAN])
-def test_holm_refuses_what_is_no_probability(wrong):
-    with pytest.raises(InputError, match=r"p_values.*not a probability.*AGC-I953"):
-        holm([0.5, wrong])
 
 
 # --- by depth

@@ -225,38 +225,6 @@ def compare_paired(a: Runs, b: Runs, *, seed: int = BOOTSTRAP_SEED) -> PairedCom
     )
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjust p-values for multiple tests (Holm 1979); None, a test not made, stays None.
-
-    Parameters
-    ----------
-    p_values : sequence of float or None
-        One per test.
-
-    Returns
-    -------
-    list of float or None
-        Adjusted p-values in the same order, at most 1.
-
-    Examples
-    --------
-    >>> holm([0.01, None, 0.04, 0.03])
-    [0.03, None, 0.06, 0.06]
-    """
-    made = [p for p in p_values if p is not None]
-    wrong = [p for p in made if not 0 <= p <= 1]
-    if wrong:
-        raise InputError(
-            "AGC-I953", "p_values holds a number that is not a probability", got=wrong[0]
-        )
-    order = np.argsort(made, kind="stable")
-    stepped = np.sort(made) * np.arange(len(made), 0, -1)
-    adjusted = np.empty(len(made))
-    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
-    left = iter(adjusted.tolist())
-    return [None if p is None else next(left) for p in p_values]
-
-
 def spread_by_depth(accuracy_by_depth: Runs, *, depths: Sequence[int] | None = None) -> DepthCurve:
     """Return mean accuracy and its fluctuation over runs at every depth.
 

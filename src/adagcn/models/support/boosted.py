@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -107,20 +107,12 @@ class BoostedClassifier(NodeClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Label values, sorted.
-    params_ : dict
-        The resolved hyper-parameters and the preset.
     layers_ : tuple of BoostedLayer
         The fitted layers.
     layer_weights_, layer_errors_, effective_sample_sizes_ : ndarray of shape (n_layers,)
         Coefficient, weighted training error and weight concentration of each layer.
     sample_weights_ : ndarray of shape (n_layers, n_train)
         Node weights that each layer was fitted with.
-    stop_accuracy_ : float or None
-        The ensemble's accuracy on the stopping nodes.
-    n_features_in_ : int
-        Feature columns.
     columns_ : ndarray or None
         Feature columns that ``max_features`` kept; None for all.
     """
@@ -477,19 +469,8 @@ def boosting_rule(settings: BoostedSettings) -> BoostingRule:
 
 def training_settings(settings: BoostedSettings) -> TrainingSettings:
     """Return the part of the settings that the training of a layer needs."""
-    variant = settings.variant
-    return TrainingSettings(
-        learning_rate=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-        max_epochs=settings.max_epochs,
-        patience=settings.patience,
-        stop_on=variant.stop_on,
-        stop_penalty=variant.stop_penalty,
-        align_weights=variant.align_weights,
-        carry_parameters=variant.carry_parameters,
-        carry_optimizer=variant.carry_optimizer,
-        share_stopping=variant.share_stopping,
-    )
+    known = {**settings.variant.model_dump(), **settings.model_dump()}
+    return TrainingSettings(**{field.name: known[field.name] for field in fields(TrainingSettings)})
 
 
 def _epochs(layer: BoostedLayer) -> int | None:

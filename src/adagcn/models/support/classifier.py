@@ -59,6 +59,21 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
 
     Every hyper-parameter defaults to ``None``, which means the preset's value; ``params_`` holds
     what was used.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Label values, sorted.
+    params_ : dict
+        The resolved hyper-parameters and the preset.
+    n_epochs_ : list of int
+        Epochs of each layer.
+    stop_accuracy_ : float or None
+        Accuracy on the stopping nodes; None where there were none.
+    n_features_in_ : int
+        Feature columns.
+    seed_ : int
+        What all randomness of the fit came from.
     """
 
     model_key: ClassVar[str]

@@ -40,20 +40,7 @@ logger = logging.getLogger("adagcn")
 class GraphModelClassifier(NodeClassifier):
     """A system on a graph behind scikit-learn's contract; a subclass names it.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Label values, sorted.
-    params_ : dict
-        The resolved hyper-parameters and the preset.
-    n_epochs_ : list of one int
-        Epochs trained; a list as for boosted models, of which this is a single stage.
-    stop_accuracy_ : float or None
-        Accuracy on the stopping nodes, of the epoch that was kept.
-    n_features_in_ : int
-        Feature columns.
-    seed_ : int
-        What all randomness of the fit came from.
+    ``n_epochs_`` is a list of one number, as if it were a boosted model with a single stage.
     """
 
     system: ClassVar[System]
