@@ -60,6 +60,17 @@ def test_every_epoch_and_layer_is_told_and_nothing_changes_by_it(task):
     assert [(event.reason, event.n_layers) for event in recorder.stops] == [("finished", 4)]
 
 
+def test_every_layer_has_a_line_in_the_log(task, caplog):
+    with caplog.at_level("INFO", logger="adagcn"):
+        model = AdaGCNClassifier(task.graph, **QUICK).fit(task.train, task.labels(task.train))
+        MODELS["gcn"](task.graph, max_epochs=2).fit(task.train, task.labels(task.train))
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines[0] == f"layer 0: 6 epochs, training error {model.layer_errors_[0]:.4f}"
+    assert lines[-1] == "layer 0: 2 epochs"
+    assert len(lines) == 5
+    assert not any(hasattr(record, "layer") for record in caplog.records)
+
+
 def test_members_are_told_apart(task):
     recorder = Recorder()
     fit(task, recorder, n_layers=1, variant=Variant(n_members=3))

@@ -67,6 +67,18 @@ def test_a_loaded_model_predicts_the_same_bytes(model, task, tmp_path, names):
     assert type(load_model(tmp_path / "m.adagcn")) is model
 
 
+def test_a_file_is_read_once(saved, task, monkeypatch):
+    _, path = saved
+    reads = []
+    read_bytes = type(path).read_bytes
+    monkeypatch.setattr(
+        type(path), "read_bytes", lambda self: reads.append(self) or read_bytes(self)
+    )
+    load_model(path, graph=task.graph)
+    AdaGCNClassifier.load(path, graph=task.graph)
+    assert reads == [path, path]
+
+
 def test_a_model_without_a_graph_goes_through_a_file(tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 3))
     y = (X[:, 0] > 0).astype(int)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from adagcn.engines.processes import map_in_processes
-from adagcn.engines.serial import map_in_turn
 from adagcn.errors import InputError
 
 __all__ = ["map_items"]
@@ -52,6 +51,24 @@ def map_items(
     if workers < 1:
         raise InputError("AGC-I900", "workers must be at least 1", got=workers, fix="use 1")
     if workers == 1:
-        map_in_turn(fn, items, shared, on_result)
+        _map_in_turn(fn, items, shared, on_result)
     else:
         map_in_processes(fn, items, shared, workers, on_result)
+
+
+def _map_in_turn(
+    fn: Callable[[Item, Shared], Result],
+    items: Sequence[Item],
+    shared: Shared,
+    on_result: Callable[[int, Result], None],
+) -> None:
+    errors = []
+    for position, item in enumerate(items):
+        try:
+            result = fn(item, shared)
+        except Exception as error:  # the others are still worth having
+            errors.append(error)
+        else:
+            on_result(position, result)
+    if errors:
+        raise errors[0]

@@ -8,6 +8,7 @@ again, so that it continues the fit as if it had never been ended.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,6 +16,8 @@ from typing import Any, Literal
 import numpy as np
 
 from adagcn.errors import InputError
+
+logger = logging.getLogger("adagcn")
 
 Reason = Literal["finished", "callback", "perfect layer", "error"]
 
@@ -90,6 +93,16 @@ class Callback:
         """Take note of the end of a fit that has begun, whatever the reason."""
 
 
+class LogCallback(Callback):
+    """Writes a line to the log ``adagcn`` for every layer; every fit has one."""
+
+    def on_layer(self, event: LayerEvent) -> None:
+        """Write what is known of the layer."""
+        error = event.weighted_error
+        about = "" if error is None else f", training error {error:.4f}"
+        logger.info("layer %d: %s epochs%s", event.layer, event.epochs, about)
+
+
 _METHODS = ("on_epoch", "on_layer", "on_stop")
 
 
@@ -100,14 +113,16 @@ class Events:
     ----------
     callbacks : iterable
         Objects with at least one method of :class:`Callback`.
+    *always : Callback
+        Those of every fit.
     """
 
-    def __init__(self, callbacks: Iterable[Any] = ()) -> None:
+    def __init__(self, callbacks: Iterable[Any] = (), *always: Callback) -> None:
         if not isinstance(callbacks, Iterable):
             raise InputError(
                 "AGC-I511", "callbacks must be a list", got=callbacks, fix="write callbacks=[…]"
             )
-        found = list(callbacks)
+        found = [*always, *callbacks]
         for each in found:
             methods = [getattr(each, name) for name in _METHODS if hasattr(each, name)]
             if isinstance(each, type) or not methods or not all(map(callable, methods)):
@@ -118,7 +133,7 @@ class Events:
                     fix="derive it from adagcn.Callback, and pass an object rather than a class",
                 )
         self._calls = {
-            name: [getattr(each, name) for each in found if hasattr(each, name)]
+            name: [getattr(each, name) for each in found if _has_own(each, name)]
             for name in _METHODS
         }
         self.stopped = False
@@ -151,3 +166,9 @@ class Events:
                     fix="return nothing where the fit should go on",
                 )
             self.stopped = self.stopped or bool(answer)
+
+
+def _has_own(callback: Any, method: str) -> bool:
+    """Return whether a callback does anything there: what it inherits does nothing."""
+    found = getattr(callback, method, None)
+    return found is not None and getattr(found, "__func__", found) is not getattr(Callback, method)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -43,8 +42,6 @@ from adagcn.propagation.source import MemorySource
 from adagcn.training.events import Events, LayerEvent, Reason, StopEvent
 from adagcn.training.hop_fitter import ROWS_AT_ONCE, HopFitter, Learner, TrainingSettings
 
-logger = logging.getLogger("adagcn")
-
 COLLAPSED_BELOW = 0.1  # effective sample size, against the start, that deserves a warning
 _SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
 SCORED_AT_ONCE = 4 * ROWS_AT_ONCE  # rows of a hop that are gathered together to be scored
@@ -84,11 +81,10 @@ class PreparedFit:
         return best_prefix(made, stop_labels, self.boosting.rule.combination)
 
     def _notified(self, events: Events) -> Iterator[FitState]:
-        """Pass states on as they are made, each with an event and a line in the log."""
+        """Pass states on as they are made, each with an event."""
         n_layers = None if self.settings.n_layers == "auto" else self.settings.n_layers
         for state in self.boosting.states(self.state, stream_from(self.source.first())):
             layer = state.layers[-1]
-            logger.info("layer %d: training error %.4f", layer.hop, layer.weighted_error)
             record = layer.learner.record
             accuracy = None if record is None else record.stop_accuracy
             events.layer(

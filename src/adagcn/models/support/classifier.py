@@ -30,7 +30,7 @@ from adagcn.models.support.persistence import SavedModel
 from adagcn.models.support.problem import checked_graph
 from adagcn.models.support.renamed import moved
 from adagcn.models.support.settings import NOT_SETTINGS, Params, kind_of, meaning, with_parameters
-from adagcn.training.events import Events
+from adagcn.training.events import Events, LogCallback
 
 # What other options say, or what has no place on a command line.
 _NOT_SETTABLE = {"learner", "warm_start", "random_state"}
@@ -180,7 +180,7 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
             The fitted model.
         """
         checked_graph(self.graph)
-        self._fit(FitCall(X, y, sample_weight, X_val, y_val), Events(callbacks))
+        self._fit(FitCall(X, y, sample_weight, X_val, y_val), Events(callbacks, LogCallback()))
         return self
 
     def given_settings(self) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -33,8 +32,6 @@ from adagcn.models.support.system import (
     resolve,
 )
 from adagcn.training.events import Events, LayerEvent, StopEvent
-
-logger = logging.getLogger("adagcn")
 
 
 class GraphModelClassifier(NodeClassifier):
@@ -92,7 +89,6 @@ class GraphModelClassifier(NodeClassifier):
         self.stop_accuracy_ = record.stop_accuracy
         self.on_graph_ = True
         self.input_digest_ = self._graph().input_digest
-        logger.info("%s: %s epochs", self.model_key, record.epochs)
         events.layer(LayerEvent(0, 1, record.epochs, None, record.stop_accuracy))
         events.stop(StopEvent("callback" if events.stopped else "finished", 1))
 
