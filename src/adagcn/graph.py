@@ -98,6 +98,15 @@ class Graph:
         return bool((self.adjacency != self.adjacency.T).nnz)
 
     @cached_property
+    def has_node_columns(self) -> bool:
+        """Whether every node has one feature, a column of its own: the stand-in for no features."""
+        features = self.features
+        if isinstance(features, np.ndarray) or features.nnz != features.shape[0]:
+            return False
+        one_per_row = bool((np.diff(features.indptr) == 1).all() and (features.data == 1.0).all())
+        return one_per_row and len(np.unique(features.indices)) == features.nnz
+
+    @cached_property
     def labeled_nodes(self) -> NDArray[np.intp]:
         """Positions of the labeled nodes, in ascending order."""
         return np.flatnonzero(self.labels >= 0)

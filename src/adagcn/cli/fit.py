@@ -117,6 +117,7 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
         facts_table(
             [
                 ("graph", repr(graph)),
+                *([("read", "; ".join(graph.changes))] if options.data is None else []),
                 ("model", f"{facts['model']}, preset {facts['preset']}, seed {facts['seed']}"),
                 ("split", facts["split"]),
                 ("accuracy", "not measured (no split)" if accuracy is None else percent(accuracy)),

@@ -217,7 +217,7 @@ class BoostedClassifier(NodeClassifier):
             basis = before.basis or basis  # its nodes may be in another order
         nodes = hold_out(basis.nodes, settings.validation_fraction, basis.seed)
         self._check_depth(before, settings, nodes)
-        columns = problems.kept_columns(data.features, settings)
+        columns = problems.kept_columns(data.features, self.graph, settings)
         source = problems.hop_source(data.features, columns, self.graph, settings)
         dtype = problems.torch_dtype(source.dtype)
         boosting = HopBoosting(
@@ -311,6 +311,7 @@ class BoostedClassifier(NodeClassifier):
         self.columns_ = fit.columns
         self.on_graph_ = self.graph is not None
         self.input_digest_ = None if self.graph is None else self.graph.input_digest
+        self.node_columns_ = problems.node_columns(self.graph)
 
     def _warn_if_collapsed(self) -> None:
         sizes = self.effective_sample_sizes_

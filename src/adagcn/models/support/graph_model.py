@@ -19,6 +19,7 @@ from adagcn.models.support.problem import (
     checked_device,
     fit_data,
     graph_to_score,
+    node_columns,
     normalized_features,
     seed_of,
 )
@@ -89,6 +90,7 @@ class GraphModelClassifier(NodeClassifier):
         self.stop_accuracy_ = record.stop_accuracy
         self.on_graph_ = True
         self.input_digest_ = self._graph().input_digest
+        self.node_columns_ = node_columns(self.graph)
         events.layer(LayerEvent(0, 1, record.epochs, None, record.stop_accuracy))
         events.stop(StopEvent("callback" if events.stopped else "finished", 1))
 

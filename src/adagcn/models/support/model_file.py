@@ -133,6 +133,7 @@ class Manifest(_Strict):
     training: TrainingEntry | None = None
     continuable: bool = False
     nodes_digest: str | None = None
+    node_columns: str | None = None
     tensors: dict[str, TensorEntry]
     versions: dict[str, str]
 

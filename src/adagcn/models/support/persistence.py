@@ -38,6 +38,7 @@ from adagcn.models.support.model_file import (
     tensor_entry,
     to_bytes,
 )
+from adagcn.models.support.problem import node_columns, other_node_columns
 from adagcn.models.support.renamed import renamed
 from adagcn.models.support.settings import Params, checked
 from adagcn.training.adam import Moments
@@ -112,6 +113,7 @@ def _restored(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Es
     estimator.on_graph_ = manifest.on_graph
     estimator.input_digest_ = manifest.input_digest
     estimator.seed_ = manifest.seed
+    estimator.node_columns_ = manifest.node_columns
     estimator.stop_accuracy_ = manifest.stop_accuracy
     if _is_boosted(kind) != (manifest.training is None):
         raise FormatError(
@@ -174,6 +176,8 @@ def _checked_settings(kind: type[BaseModel], params: Mapping[str, Any]) -> Any:
 
 def _check_graph(manifest: Manifest, graph: Graph) -> None:
     """Refuse a graph that the model cannot read, and warn of one that it was not fitted on."""
+    if graph.has_node_columns and manifest.node_columns not in (None, node_columns(graph)):
+        raise other_node_columns(graph)
     if graph.n_features != manifest.n_features:
         raise InputError(
             "AGC-I702",
@@ -219,6 +223,7 @@ def _content(estimator: Any, *, continuable: bool) -> ModelFile:
         training=None if boosted else _training_entry(estimator.record_),
         continuable=continuable,
         nodes_digest=None if state is None else state.nodes_digest,
+        node_columns=estimator.node_columns_,
         tensors={name: tensor_entry(tensor) for name, tensor in tensors.items()},
         versions={name: version(name) for name in ("adagcn", "numpy", "torch")},
     )

@@ -8,7 +8,7 @@ this file the two are alike.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -104,8 +104,16 @@ class ScoredRows:
     positions: NDArray[np.intp]
 
 
-def kept_columns(features: Features, settings: BoostedSettings) -> NDArray[np.int64] | None:
-    """Return the feature columns that a boosted model looks at; None for all."""
+def kept_columns(
+    features: Features, graph: Graph | None, settings: BoostedSettings
+) -> NDArray[np.int64] | None:
+    """Return the feature columns that a boosted model looks at; None for all.
+
+    Columns that stand for the nodes themselves are equally strong: to keep some of them would be to
+    keep the first nodes.
+    """
+    if graph is not None and graph.has_node_columns:
+        return None
     return strongest_columns(blocks_of(features), features.shape[1], settings.max_features)
 
 
@@ -195,6 +203,8 @@ def graph_to_score(estimator: Any, graph: Graph | None) -> Graph:
             got=None,
             fix="load it with load(path, graph=graph), or call predict(ids, graph=graph)",
         )
+    if estimator.node_columns_ is not None:
+        graph = _with_the_same_node_columns(estimator, graph)
     if graph.n_features != estimator.n_features_in_:
         raise InputError(
             "AGC-I634",
@@ -203,6 +213,42 @@ def graph_to_score(estimator: Any, graph: Graph | None) -> Graph:
             fix="pass a graph whose feature columns are those of the fit, in the same order",
         )
     return graph
+
+
+def node_columns(graph: Graph | None) -> str | None:
+    """Return the digest of the nodes whose columns stand in for features; None if none do."""
+    if graph is None or isinstance(graph.features, np.ndarray) or not graph.has_node_columns:
+        return None
+    return content_digest([graph.node_ids, graph.features.indices])
+
+
+def other_node_columns(graph: Graph) -> InputError:
+    """Return the error for a graph whose columns are other nodes than those of the fit."""
+    return InputError(
+        "AGC-I646",
+        "the model was fitted without features, so that each node of its graph is a column; this "
+        "graph has other nodes, or the same in another order",
+        got=graph,
+        fix="give features, or in Python load the model with the graph that it was fitted on and "
+        "pass this one to predict",
+    )
+
+
+def _with_the_same_node_columns(estimator: Any, graph: Graph) -> Graph:
+    """Return another graph with the columns of the nodes that a model was fitted on.
+
+    A node that is new has no column of its own: it is known by its neighbors alone.
+    """
+    if node_columns(graph) == estimator.node_columns_ or not graph.has_node_columns:
+        return graph
+    fitted_on = estimator.graph
+    if node_columns(fitted_on) != estimator.node_columns_:
+        raise other_node_columns(graph)
+    known = np.flatnonzero(np.isin(graph.node_ids, fitted_on.node_ids))
+    columns = fitted_on.features.indices[fitted_on.positions(graph.node_ids[known])]
+    ones = np.ones(len(known), dtype=graph.features.dtype)
+    shape = (graph.n_nodes, fitted_on.n_features)
+    return replace(graph, features=sparse.csr_array((ones, (known, columns)), shape=shape))
 
 
 def resolved_norm(feature_norm: str, graph: Graph) -> str:
