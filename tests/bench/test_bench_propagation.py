@@ -15,7 +15,7 @@ from adagcn.bench.propagation import (
     propagation_rows,
     reordered,
 )
-from adagcn.propagation import make_propagator
+from adagcn.propagation.normalize import make_propagator
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import log_softmax
 
 from adagcn.boosting import samme
-from adagcn.boosting.vc_bound import vc_dimension_bound
+from adagcn.boosting.depth import vc_dimension_bound
 from adagcn.errors import InputError
 
 

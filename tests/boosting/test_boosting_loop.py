@@ -18,8 +18,8 @@ from adagcn.boosting.hop_boosting import HopBoosting
 from adagcn.boosting.samme import BoostingRule, Combination
 from adagcn.errors import LayerWarning, NumericalError
 from adagcn.learners.perceptron import TwoLayerPerceptron
-from adagcn.propagation import hop_stream, make_propagator
-from adagcn.propagation.hops import MemoryHop
+from adagcn.propagation.hops import MemoryHop, hop_stream
+from adagcn.propagation.normalize import make_propagator
 from adagcn.training.events import Events
 from adagcn.training.hop_fitter import HopFitter, TrainingSettings
 from adagcn.training.random_streams import torch_stream

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from adagcn.errors import FormatError, InputError
 from adagcn.models import bt_fp
 from adagcn.models.support.system import FitContext, resolve
-from adagcn.propagation import make_propagator
+from adagcn.propagation.normalize import make_propagator
 
 SYSTEM = bt_fp.BTFPClassifier.system
 ALL = np.arange(23)

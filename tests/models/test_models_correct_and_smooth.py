@@ -131,7 +131,7 @@ def test_predictions_are_the_smoothed_shares(inputs, problem):
     np.testing.assert_allclose(np.exp(fit.log_proba(inputs, ALL)), expected, atol=1e-10)
     np.testing.assert_allclose(expected[22], base[22])  # isolated: the perceptron alone
     found = fit.log_proba(inputs, problem.nodes.stop_nodes).argmax(axis=1)
-    assert fit.record.stop_accuracy == (found == problem.stop_labels).mean()
+    assert fit.record.stop_accuracy == (found == problem.nodes.stop_labels).mean()
 
 
 def test_what_was_learned_comes_back_and_nothing_else_does(inputs, problem):

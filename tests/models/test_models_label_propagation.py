@@ -87,7 +87,7 @@ def test_heavier_nodes_spread_more(inputs, problem):
 def test_the_record_measures_the_stopping_nodes(problem):
     fit = fitted(problem)
     found = fit.log_proba(problem.inputs, problem.nodes.stop_nodes).argmax(axis=1)
-    assert fit.record.stop_accuracy == (found == problem.stop_labels).mean()
+    assert fit.record.stop_accuracy == (found == problem.nodes.stop_labels).mean()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pyg_oracle import assert_equal_to, dense, started
 
 from adagcn.errors import InputError
 from adagcn.models import mixhop
-from adagcn.models.support.slowing_sgd import SlowingSGD
+from adagcn.models.support.powers import SlowingSGD
 from adagcn.models.support.system import resolve
 
 SYSTEM = mixhop.MixHopClassifier.system

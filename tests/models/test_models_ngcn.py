@@ -9,7 +9,7 @@ from mixhop_oracle import mixhop_block
 from pyg_oracle import assert_equal_to, dense, started
 
 from adagcn.models import ngcn
-from adagcn.models.support.slowing_sgd import SlowingSGD
+from adagcn.models.support.powers import SlowingSGD
 from adagcn.models.support.system import resolve
 
 SYSTEM = ngcn.NGCNClassifier.system

@@ -8,7 +8,7 @@ import torch
 from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 
 from adagcn.models import sgc
-from adagcn.models.support.hop_rows import hop_rows
+from adagcn.models.support.field_of_view import hop_rows
 from adagcn.models.support.system import FitContext, resolve
 
 SYSTEM = sgc.SGCClassifier.system

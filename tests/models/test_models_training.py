@@ -73,7 +73,7 @@ def fitted(problem, system, preset="paper", **given):
 
 def stop_result(network, problem):
     logits = network(network.view(problem.inputs, problem.nodes.stop_nodes))
-    labels = torch.from_numpy(problem.stop_labels)
+    labels = torch.from_numpy(problem.nodes.stop_labels)
     loss = torch.nn.functional.cross_entropy(logits, labels)
     loss = loss + 0.5 * 5e-4 * network.weights[0].square().sum()
     return (logits.argmax(dim=1) == labels).double().mean().item(), loss.item()

@@ -12,16 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from adagcn.errors import InputError
-from adagcn.propagation import (
-    appnp_coefficients,
-    blocks,
-    exact_ppr,
-    hop_stream,
-    make_propagator,
-    power_iteration_ppr,
-)
+from adagcn.propagation import blocks
 from adagcn.propagation.blocks import BlockedPropagator, ColumnBlocks, column_blocks
-from adagcn.propagation.hops import DENSE_ABOVE, MemoryHop, stream_from
+from adagcn.propagation.hops import DENSE_ABOVE, MemoryHop, hop_stream, stream_from
+from adagcn.propagation.normalize import make_propagator
+from adagcn.propagation.ppr import appnp_coefficients, exact_ppr, power_iteration_ppr
 from adagcn.propagation.scaling import hop_digest
 from adagcn.propagation.source import MemorySource
 

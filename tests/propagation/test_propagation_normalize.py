@@ -6,7 +6,7 @@ from oracle import normalized_adjacency
 from scipy import sparse
 
 from adagcn.errors import InputError
-from adagcn.propagation import make_propagator
+from adagcn.propagation.normalize import make_propagator
 
 
 def random_adjacency(seed: int, n_nodes: int = 30) -> np.ndarray:

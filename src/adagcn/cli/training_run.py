@@ -85,7 +85,7 @@ def run_training(model: NodeClassifier, graph: Graph, split: Split | None) -> Tr
     TrainingRun
         The fitted model and its measures.
     """
-    from adagcn.models.support.fitting import fit_on_split
+    from adagcn.data.nodesets import fit_on_split
 
     with steps_bar("training", _planned_layers(model)) as advance:
         callbacks = [_LayersBar(advance)]

@@ -1,8 +1,10 @@
-"""A split: three sets of nodes that never overlap."""
+"""A split: three sets of nodes that never overlap, and a fit on it."""
 
 from __future__ import annotations
 
 import hashlib
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adagcn.errors import InputError
+from adagcn.graph import Graph
 
 Nodes = NDArray[np.int64]
 _ROLES = ("train_nodes", "stop_nodes", "score_nodes")
@@ -123,3 +126,12 @@ def _checked_nodes(role: str, nodes: ArrayLike) -> Nodes:
     checked = array.astype(np.int64)
     checked.setflags(write=False)
     return checked
+
+
+def fit_on_split(model: Any, graph: Graph, split: Split, callbacks: Iterable[Any] = ()) -> float:
+    """Fit on the training nodes, stopping on the stopping nodes; return the seconds it took."""
+    X_val, y_val = graph.ids_and_labels(split.stop_nodes)
+    X, y = graph.ids_and_labels(split.train_nodes)
+    start = time.perf_counter()
+    model.fit(X, y, X_val=X_val, y_val=y_val, callbacks=callbacks)
+    return time.perf_counter() - start

@@ -14,13 +14,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from adagcn.data.nodesets import fit_on_split
 from adagcn.data.splits import make_split
 from adagcn.engines.threads import threads
 from adagcn.errors import AdaGCNWarning, IntegrityError, PresetNotice
 from adagcn.experiments.provenance import code_versions
 from adagcn.graph import Graph
 from adagcn.models.support.classifier import NodeClassifier
-from adagcn.models.support.fitting import fit_on_split
 from adagcn.models.support.registry import build_model, model_class
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

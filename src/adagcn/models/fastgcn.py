@@ -42,9 +42,14 @@ from torch import Tensor
 from adagcn.graph import Features
 from adagcn.learners.inputs import as_input, drop, dropout, times
 from adagcn.models.gcn import GCN, GCNSettings
-from adagcn.models.support.field_of_view import FieldOfView, as_step, spread
+from adagcn.models.support.field_of_view import (
+    FieldOfView,
+    as_step,
+    hop_rows,
+    neighborhoods,
+    spread,
+)
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.hop_rows import hop_rows, neighborhoods
 from adagcn.models.support.network import FirstLayerL2, NetworkSystem, Start
 from adagcn.models.support.sampling import BatchedNetwork, SampledView, draws
 from adagcn.models.support.settings import BatchSize, Count, HiddenUnits

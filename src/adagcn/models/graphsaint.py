@@ -37,9 +37,8 @@ from torch.nn.functional import log_softmax
 from adagcn.graph import Features
 from adagcn.learners.inputs import as_input
 from adagcn.models.gcn import GCN, GCNSettings
-from adagcn.models.support.field_of_view import FieldOfView, as_step
+from adagcn.models.support.field_of_view import FieldOfView, as_step, neighborhoods
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.hop_rows import neighborhoods
 from adagcn.models.support.network import FirstLayerL2, NetworkSystem, Start
 from adagcn.models.support.sampling import SampledView, draws
 from adagcn.models.support.settings import Count, HiddenUnits

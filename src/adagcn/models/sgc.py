@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adagcn.learners.inputs import as_input, times
-from adagcn.models.support.field_of_view import FieldOfView, spread
+from adagcn.models.support.field_of_view import FieldOfView, hop_rows, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.hop_rows import hop_rows
 from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, LearningRate, NetworkSettings, NonNegative
 from adagcn.models.support.system import GraphInput, Recipe

@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from adagcn.learners.inputs import Input, as_input, drop, dropout, times
-from adagcn.models.support.field_of_view import FieldOfView, spread
+from adagcn.models.support.field_of_view import FieldOfView, hop_rows, spread
 from adagcn.models.support.graph_model import GraphModelClassifier
-from adagcn.models.support.hop_rows import hop_rows
 from adagcn.models.support.network import GraphNetwork, NetworkSystem, Start
 from adagcn.models.support.settings import Count, NetworkSettings, NonNegative, Share
 from adagcn.models.support.system import GraphInput, Recipe

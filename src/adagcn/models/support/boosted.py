@@ -164,10 +164,6 @@ class BoostedClassifier(NodeClassifier):
         asked = {**{name: given.get(name) for name in names}, **self._fixed}
         return resolve(self.preset, self.graph, asked, self._tuned, self.settings)
 
-    def resolved_params(self) -> dict[str, Any]:
-        """Return them by flat name."""
-        return self.resolved_settings().flat()
-
     def set_params(self, **params: Any) -> Any:
         """Set parameters; ``variant__x`` sets a switch of the variant and leaves the others."""
         switches = {

@@ -134,7 +134,7 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
 
     def resolved_params(self) -> dict[str, Any]:
         """Return them by flat name, as ``params_`` will hold them."""
-        raise NotImplementedError
+        return dict(self.resolved_settings().flat())
 
     def _fit(self, call: FitCall, events: Events) -> None:
         raise NotImplementedError

@@ -69,10 +69,6 @@ class GraphModelClassifier(NodeClassifier):
         name = None if self.graph is None else self.graph.name
         return resolve(self.system, self.preset, name, self.given_settings())
 
-    def resolved_params(self) -> dict[str, Any]:
-        """Return them by name."""
-        return self.resolved_settings().model_dump()
-
     def _fit(self, call: FitCall, events: Events) -> None:
         context = FitContext(seed_of(self.random_state), checked_device(self.device), events)
         problem, settings, classes = self.prepared(call, context.seed)

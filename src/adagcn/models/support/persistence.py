@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -220,7 +221,7 @@ def _content(estimator: Any, *, continuable: bool) -> ModelFile:
         seed=estimator.seed_,
         stop_accuracy=estimator.stop_accuracy_,
         layers=layers,
-        training=None if boosted else _training_entry(estimator.record_),
+        training=None if boosted else TrainingEntry(**asdict(estimator.record_)),
         continuable=continuable,
         nodes_digest=None if state is None else state.nodes_digest,
         node_columns=estimator.node_columns_,
@@ -235,12 +236,6 @@ def _input_digest(estimator: Any, state: FitState | None, *, continuable: bool) 
     if continuable and state is not None and state.basis is not None:
         return state.basis.input_digest
     return None if estimator.input_digest_ is None else str(estimator.input_digest_)
-
-
-def _training_entry(record: TrainingRecord) -> TrainingEntry:
-    return TrainingEntry(
-        epochs=record.epochs, stop_accuracy=record.stop_accuracy, stop_loss=record.stop_loss
-    )
 
 
 def _class_values(classes: NDArray[Any]) -> ClassValues:
@@ -325,15 +320,12 @@ def carried_tensors(layer: BoostedLayer) -> dict[str, NDArray[Any]]:
 
 
 def _layer_entry(layer: BoostedLayer) -> LayerEntry:
-    record = layer.learner.record
     return LayerEntry(
         hop=layer.hop,
         factor=float(layer.factor),
         coefficient=float(layer.coefficient),
         weighted_error=layer.weighted_error,
-        epochs=record.epochs,
-        stop_accuracy=record.stop_accuracy,
-        stop_loss=record.stop_loss,
+        **asdict(layer.learner.record),
         complete=layer.learner.complete,
     )
 

@@ -58,6 +58,10 @@ class SystemSettings(BaseModel):
         'divide rows of features by their L1 norm; "graph": as the graph\'s features are',
     ] = "graph"
 
+    def flat(self) -> dict[str, Any]:
+        """Return all settings by name."""
+        return self.model_dump()
+
 
 class NetworkSettings(SystemSettings):
     """Settings of every system that is trained epoch by epoch; the defaults are PPNP's."""

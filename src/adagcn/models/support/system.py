@@ -81,11 +81,6 @@ class NodeProblem:
     nodes: LabeledNodes
     n_classes: int
 
-    @property
-    def stop_labels(self) -> NDArray[np.int64] | None:
-        """Classes of the stopping nodes, in their order."""
-        return self.nodes.stop_labels
-
 
 @dataclass(frozen=True)
 class FitContext:
