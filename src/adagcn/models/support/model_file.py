@@ -99,7 +99,7 @@ class LayerEntry(_Strict):
 
 
 class TrainingEntry(_Strict):
-    """How the training of a model that is not boosted went; what it learnt is tensors."""
+    """How the training of a model that is not boosted went; what it learned is in tensors."""
 
     epochs: NonNegativeInt
     stop_accuracy: float | None
