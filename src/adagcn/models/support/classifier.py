@@ -262,7 +262,7 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         )
         state = "fitted" if hasattr(self, "params_") else "not fitted"
         about = html.escape(f"{type(self).__name__}, {state}, on {self.graph!r}")
-        head = "<tr><th>setting</th><th>value in force</th></tr>"
+        head = "<tr><th>setting</th><th>value in force (bold: yours)</th></tr>"
         return f"<details open><summary>{about}</summary><table>{head}{rows}</table></details>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
