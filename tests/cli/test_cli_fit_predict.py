@@ -371,3 +371,19 @@ def test_escapes_in_labels_do_not_reach_the_terminal(run_cli, odd_ids, tmp_path)
     )
     assert outcome.code == 0
     assert "\x1b" not in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("split", "counts"),
+    [
+        ("val:0", {"known": 2485, "train": 140, "stop": 500, "score": 860}),
+        ("none", {"known": 2485, "train": 1988, "stop": 497, "score": 0}),
+    ],
+)
+def test_fit_says_how_many_labels_it_used_and_for_what(run_cli, split, counts):
+    words = ["fit", "cora", "--split", split, "--set", "n_layers=1", "--set", "max_epochs=1"]
+    facts = json.loads(run_cli(*words, "--json").stdout)
+    assert facts["labels"] == counts
+    shown = run_cli(*words).stdout
+    expected = f"2,485: {counts['train']:,} trained on, {counts['stop']} stopped on, "
+    assert f"{expected}{counts['score']} scored" in " ".join(shown.split())

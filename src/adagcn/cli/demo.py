@@ -16,7 +16,6 @@ from adagcn.errors import InputError, ResourceError
 
 if TYPE_CHECKING:
     from adagcn.cli.training_run import TrainingRun
-    from adagcn.data import Split
     from adagcn.graph import Graph
 
 _DATA = "cora"
@@ -76,7 +75,7 @@ def demo(
     if common.as_json:
         print_json(_facts(run, results, graph, common, out_dir, figure))
     else:
-        _show(run, results, graph, split, out_dir, figure)
+        _show(run, results, graph, out_dir, figure)
 
 
 def _draw(path: Path, run: TrainingRun, results: list[_Result], n_scored: int) -> Path | None:
@@ -121,16 +120,14 @@ def _show(
     run: TrainingRun,
     results: list[_Result],
     graph: Graph,
-    split: Split,
     out_dir: Path,
     figure: Path | None,
 ) -> None:
     console = screen()
-    n_train, n_stop, n_scored = map(len, (split.train_nodes, split.stop_nodes, split.score_nodes))
     console.print(graph, soft_wrap=True)
     console.print(
-        f"Trained on {n_train:,} labels, stopped on {n_stop:,}, scored on {n_scored:,} other nodes "
-        f"({split.name}, preset {run.model.preset})."
+        f"Trained on {run.labels['train']:,} labels, stopped on {run.labels['stop']:,}, scored on "
+        f"{run.labels['score']:,} other nodes ({run.split}, preset {run.model.preset})."
     )
     rows = [[each.name, percent(each.accuracy), f"{each.seconds:.2f}"] for each in results]
     console.print()

@@ -40,8 +40,8 @@ def fit(
         str | None,
         typer.Option(
             "--split",
-            help="val:0 to val:19, stratified:SEED, public, or none (train on every label); "
-            "test:0 to test:19 are for final tables only.",
+            help="val:0 to val:19, stratified:SEED, public, or none (score nothing; train on four "
+            "fifths of the labels, stop on the rest); test:0 to test:19 are for final tables only.",
             show_default="val:0; stratified:0 for your own graph",
         ),
     ] = None,
@@ -120,6 +120,7 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
                 *([("read", "; ".join(graph.changes))] if options.data is None else []),
                 ("model", f"{facts['model']}, preset {facts['preset']}, seed {facts['seed']}"),
                 ("split", facts["split"]),
+                ("labels", _label_counts(facts["labels"])),
                 ("accuracy", "not measured (no split)" if accuracy is None else percent(accuracy)),
                 ("on stop nodes", "none" if stop_accuracy is None else percent(stop_accuracy)),
                 ("training", _amount(facts)),
@@ -135,6 +136,11 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
     if facts["out"] is not None:
         console.print()
         console.print(f"Next: adagcn predict {facts['out']} {options.words()}", soft_wrap=True)
+
+
+def _label_counts(labels: dict[str, int]) -> str:
+    used = f"{labels['train']:,} trained on, {labels['stop']:,} stopped on, "
+    return f"{labels['known']:,}: {used}{labels['score']:,} scored"
 
 
 def _amount(facts: dict[str, Any]) -> str:

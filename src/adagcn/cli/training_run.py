@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adagcn.cli.output import steps_bar
-from adagcn.errors import InputError
 from adagcn.graph import Graph
 
 if TYPE_CHECKING:
@@ -30,17 +29,20 @@ class TrainingRun:
     model : NodeClassifier
         Fitted, on the training nodes of the split if there is one.
     split : str
-        Name of the split, ``"none"`` if every label was trained on.
+        Name of the split, ``"none"`` without one.
     seconds : float
         Time of the fit alone.
     accuracy_by_depth : list of float
         Accuracy on the scored nodes of the ensembles of hops 0, 0–1, …; empty without a split.
+    labels : dict
+        How many labels are known, trained on, stopped on and scored.
     """
 
     model: NodeClassifier
     split: str
     seconds: float
     accuracy_by_depth: list[float]
+    labels: dict[str, int]
 
     @property
     def accuracy(self) -> float | None:
@@ -59,6 +61,7 @@ class TrainingRun:
             "seconds": round(self.seconds, 3),
             "preset": model.preset,
             "split": self.split,
+            "labels": self.labels,
             "model_digest": model.model_digest_,
             "model": model.model_key,
             "accuracy_by_depth": self.accuracy_by_depth,
@@ -78,7 +81,7 @@ def run_training(model: NodeClassifier, graph: Graph, split: Split | None) -> Tr
     graph : Graph
         The graph, with labels.
     split : Split or None
-        Which nodes to train on, stop on and score; None trains on every label.
+        Which nodes to train on, stop on and score; None hands every label to the fit.
 
     Returns
     -------
@@ -88,22 +91,22 @@ def run_training(model: NodeClassifier, graph: Graph, split: Split | None) -> Tr
     from adagcn.data.nodesets import fit_on_split
 
     with steps_bar("training", _planned_layers(model)) as advance:
-        callbacks = [_LayersBar(advance)]
-        if split is None:
-            return TrainingRun(model, "none", _fit_on_every_label(model, graph, callbacks), [])
-        seconds = fit_on_split(model, graph, split, callbacks)
+        seconds = fit_on_split(model, graph, split, [_LayersBar(advance)])
+    labels = _counts(model, graph, split)
+    if split is None:
+        return TrainingRun(model, "none", seconds, [], labels)
     by_depth = list(model.staged_score(*graph.ids_and_labels(split.score_nodes)))
-    return TrainingRun(model, split.name, seconds, by_depth)
+    return TrainingRun(model, split.name, seconds, by_depth, labels)
 
 
-def _fit_on_every_label(model: NodeClassifier, graph: Graph, callbacks: list[_LayersBar]) -> float:
-    if len(graph.labeled_nodes) == 0:
-        raise InputError(
-            "AGC-I809", "the graph has no labels to train on", got=repr(graph), fix="give --labels"
-        )
-    start = time.perf_counter()
-    model.fit(*graph.ids_and_labels(graph.labeled_nodes), callbacks=callbacks)
-    return time.perf_counter() - start
+def _counts(model: NodeClassifier, graph: Graph, split: Split | None) -> dict[str, int]:
+    """Return how many labels are known, trained on, stopped on and scored."""
+    n_known = len(graph.labeled_nodes)
+    if split is None:  # as scikit-learn rounds where a share is set aside
+        n_stop = math.ceil(model.params_["validation_fraction"] * n_known)
+        return {"known": n_known, "train": n_known - n_stop, "stop": n_stop, "score": 0}
+    sizes = {name: len(getattr(split, f"{name}_nodes")) for name in ("train", "stop", "score")}
+    return {"known": n_known, **sizes}
 
 
 def _planned_layers(model: NodeClassifier) -> int | None:

@@ -128,10 +128,15 @@ def _checked_nodes(role: str, nodes: ArrayLike) -> Nodes:
     return checked
 
 
-def fit_on_split(model: Any, graph: Graph, split: Split, callbacks: Iterable[Any] = ()) -> float:
-    """Fit on the training nodes, stopping on the stopping nodes; return the seconds it took."""
-    X_val, y_val = graph.ids_and_labels(split.stop_nodes)
-    X, y = graph.ids_and_labels(split.train_nodes)
+def fit_on_split(
+    model: Any, graph: Graph, split: Split | None, callbacks: Iterable[Any] = ()
+) -> float:
+    """Fit on the training nodes, stopping on the stopping nodes; return the seconds it took.
+
+    Without a split, every label is handed to the fit.
+    """
+    X, y = graph.ids_and_labels(graph.labeled_nodes if split is None else split.train_nodes)
+    stop = (None, None) if split is None else graph.ids_and_labels(split.stop_nodes)
     start = time.perf_counter()
-    model.fit(X, y, X_val=X_val, y_val=y_val, callbacks=callbacks)
+    model.fit(X, y, X_val=stop[0], y_val=stop[1], callbacks=callbacks)
     return time.perf_counter() - start

@@ -68,7 +68,7 @@ class ColumnBlocks:
         places = self._places[nodes]
         rows = np.empty((len(places), self.shape[1]), dtype=self._columns[0].dtype)
         ends = np.cumsum([0, *(block.shape[1] for block in self._columns)]).tolist()
-        for some in _rows_at_once(len(places)):
+        for some in row_blocks(len(places)):
             for block, (start, end) in zip(self._columns, pairwise(ends), strict=True):
                 rows[some, start:end] = block[places[some]]
         return rows
@@ -152,7 +152,7 @@ class BlockedPropagator:
         if isinstance(features, np.ndarray):
             for columns in self._columns:
                 block = _shaped(self._room[-1], (len(self._places), columns.stop - columns.start))
-                for rows in _rows_at_once(len(block)):
+                for rows in row_blocks(len(block)):
                     block[rows] = features[self._order[rows], columns]
                 yield block
             return
@@ -181,7 +181,7 @@ class _DenseShare:
 
     def add_to(self, block: Block) -> None:
         """Add it in place."""
-        for rows in _rows_at_once(len(block)):
+        for rows in row_blocks(len(block)):
             block[rows] += self._teleport * self._columns[self._order[rows]]
 
 
@@ -219,15 +219,13 @@ def _shaped(room: NDArray[Any], shape: tuple[int, ...]) -> Block:
     return room[: math.prod(shape)].reshape(shape)
 
 
-def row_blocks(n_rows: int, row_bytes: int) -> Iterator[slice]:
-    """Yield all rows, some at a time: no more than a block's bytes, and at least one row."""
+def row_blocks(n_rows: int, row_bytes: int = 1) -> Iterator[slice]:
+    """Yield all rows, some at a time: no more than a block's bytes, and at least one row.
+
+    What is copied together is never a whole block: such copies would leave holes in memory.
+    """
     n_some = min(max(BLOCK_BYTES // max(row_bytes, 1), 1), ROWS_AT_ONCE)
     return (slice(start, start + n_some) for start in range(0, n_rows, n_some))
-
-
-def _rows_at_once(n_rows: int) -> Iterator[slice]:
-    """Yield rows that are copied together: of whole blocks, copies would leave holes in memory."""
-    return (slice(start, start + ROWS_AT_ONCE) for start in range(0, n_rows, ROWS_AT_ONCE))
 
 
 def column_blocks(n_nodes: int, n_columns: int, *, itemsize: int) -> list[slice]:

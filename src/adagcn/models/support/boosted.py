@@ -34,9 +34,9 @@ from adagcn.models.support.boosted_settings import (
 from adagcn.models.support.classifier import NodeClassifier, one_column_for_two
 from adagcn.models.support.labels import FitCall, hold_out
 from adagcn.models.support.presets import PRESETS, preset_values, resolve
-from adagcn.models.support.problem import FitData, ScoredRows
+from adagcn.models.support.problem import FitData
 from adagcn.models.support.settings import Params, did_you_mean
-from adagcn.propagation.hops import stream_from
+from adagcn.propagation.hops import Hop, stream_from
 from adagcn.propagation.scaling import scaled_rows
 from adagcn.propagation.source import MemorySource
 from adagcn.training.events import Events, LayerEvent, Reason, StopEvent
@@ -409,14 +409,14 @@ class BoostedClassifier(NodeClassifier):
         settings = self.fitted_settings()
         combination = boosting_rule(settings).combination
         first = combination.first_voter(self.layer_weights_.tolist())
-        rows = problems.rows_to_score(self, X, graph, settings)
-        return combination.sum_votes(self._layer_log_proba(rows, settings, first_layer=first))
+        layers = self._layer_log_proba(X, graph, settings, first_layer=first)
+        return combination.sum_votes(layers)
 
     def _staged(self, X: ArrayLike, graph: Graph | None) -> Iterator[CombinedVotes]:
         check_is_fitted(self, "layers_")
         settings = self.fitted_settings()
-        rows = problems.rows_to_score(self, X, graph, settings)
-        return boosting_rule(settings).combination.staged(self._layer_log_proba(rows, settings))
+        layers = self._layer_log_proba(X, graph, settings)
+        return boosting_rule(settings).combination.staged(layers)
 
     def fitted_settings(self) -> BoostedSettings:
         """Return the settings inside ``params_``."""
@@ -424,18 +424,23 @@ class BoostedClassifier(NodeClassifier):
         return settings_from(flat, self.settings)
 
     def _layer_log_proba(
-        self, rows: ScoredRows, settings: BoostedSettings, *, first_layer: int = 0
+        self, X: ArrayLike, graph: Graph | None, settings: BoostedSettings, *, first_layer: int = 0
     ) -> Iterator[tuple[float, NDArray[np.float64]]]:
-        """Yield the coefficient and log-probabilities of layers, streaming the hops once."""
-        layers = zip(self.layers_, stream_from(rows.source.first()), strict=False)
-        starts = range(0, max(len(rows.positions), 1), SCORED_AT_ONCE)
-        for layer, hop in islice(layers, first_layer, None):
-            parts = []
+        """Return the coefficient and log-probabilities of layers, streaming the hops once."""
+        source, positions = problems.rows_to_score(self, X, graph, settings)
+        layers = zip(self.layers_, stream_from(source.first()), strict=False)
+        starts = range(0, max(len(positions), 1), SCORED_AT_ONCE)
+
+        def log_proba(layer: BoostedLayer, hop: Hop) -> Iterator[NDArray[np.float64]]:
             for start in starts:
-                nodes = rows.positions[start : start + SCORED_AT_ONCE]
-                some = scaled_rows(hop, nodes, layer.factor, settings.variant.hop_scale)
-                parts.append(layer.learner.log_proba(some))
-            yield layer.coefficient, parts[0] if len(parts) == 1 else np.concatenate(parts)
+                nodes = positions[start : start + SCORED_AT_ONCE]
+                rows = scaled_rows(hop, nodes, layer.factor, settings.variant.hop_scale)
+                yield layer.learner.log_proba(rows)
+
+        return (
+            (layer.coefficient, np.concatenate([*log_proba(layer, hop)]))
+            for layer, hop in islice(layers, first_layer, None)
+        )
 
 
 def _reset(model: Any, attributes: Mapping[str, Any]) -> None:

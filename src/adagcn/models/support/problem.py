@@ -96,14 +96,6 @@ def _matrix_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
     return FitData(features, "none", content_digest([features]), nodes, classes, np.asarray)
 
 
-@dataclass(frozen=True)
-class ScoredRows:
-    """Hops, and the rows of them that matter."""
-
-    source: HopSource
-    positions: NDArray[np.intp]
-
-
 def kept_columns(
     features: Features, graph: Graph | None, settings: BoostedSettings
 ) -> NDArray[np.int64] | None:
@@ -133,8 +125,8 @@ def hop_source(
 
 def rows_to_score(
     estimator: Any, X: ArrayLike, graph: Graph | None, settings: BoostedSettings
-) -> ScoredRows:
-    """Return the checked rows behind a call of ``predict`` of a boosted model."""
+) -> tuple[HopSource, NDArray[np.intp]]:
+    """Return the hops and the rows of them behind a call of ``predict`` of a boosted model."""
     if estimator.on_graph_:
         graph = graph_to_score(estimator, graph)
         features = normalized_features(graph, settings.feature_norm)
@@ -149,7 +141,7 @@ def rows_to_score(
     else:
         features = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64)
         positions = np.arange(features.shape[0])
-    return ScoredRows(hop_source(features, estimator.columns_, graph, settings), positions)
+    return hop_source(features, estimator.columns_, graph, settings), positions
 
 
 def pseudo_labels_of(
@@ -278,25 +270,20 @@ def seed_of(random_state: Any) -> int:
     """
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise _bad_random_state(random_state)
-        return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     try:
+        if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+            np.random.SeedSequence(int(random_state))  # refuses a negative number
+            return int(random_state)
         return int(check_random_state(random_state).randint(2**31 - 1))
     except ValueError:
-        raise _bad_random_state(random_state) from None
-
-
-def _bad_random_state(random_state: Any) -> InputError:
-    return InputError(
-        "AGC-I635",
-        "random_state must be a non-negative integer, a NumPy generator or None",
-        got=random_state,
-        fix="random_state=0 makes a fit repeatable",
-    )
+        raise InputError(
+            "AGC-I635",
+            "random_state must be a non-negative integer, a NumPy generator or None",
+            got=random_state,
+            fix="random_state=0 makes a fit repeatable",
+        ) from None
 
 
 def _with_constant(features: Any) -> Features:
