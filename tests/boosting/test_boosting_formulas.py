@@ -7,8 +7,6 @@ import pytest
 from scipy.special import log_softmax
 
 from adagcn.boosting import samme
-from adagcn.boosting.depth import vc_dimension_bound
-from adagcn.errors import InputError
 
 
 def random_log_proba(n_classes: int, n_nodes: int = 50, scale: float = 3.0) -> np.ndarray:
@@ -145,11 +143,3 @@ def test_a_node_of_weight_zero_stays_out_and_any_other_stays_in():
     assert after[2] == 0.0
     assert after[1] > 0.0
     assert after.sum() == pytest.approx(1.0)
-
-
-def test_vc_bound_follows_the_appendix_and_grows_with_depth():
-    bounds = [vc_dimension_bound(10, n) for n in range(1, 30)]
-    assert bounds == sorted(bounds)
-    assert vc_dimension_bound(3, 4) == pytest.approx(2 * 4 * 4 * np.log2(4 * np.e))
-    with pytest.raises(InputError, match="n_layers must be at least 1"):
-        vc_dimension_bound(3, 0)

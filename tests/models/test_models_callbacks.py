@@ -183,6 +183,26 @@ def test_a_layer_that_was_cut_short_is_fitted_again_when_the_fit_goes_on(task, t
         assert model.model_digest_ == whole.model_digest_
 
 
+def test_a_warm_start_to_the_complete_layers_drops_the_one_that_was_cut(task):
+    cut = fit(task, Recorder(stop_after=("epoch", 2, 3)), warm_start=True)
+    assert len(cut.layers_) == 3
+    cut.set_params(n_layers=2).fit(task.train, task.labels(task.train), **task.stopping())
+    assert cut.model_digest_ == fit(task, Recorder(), n_layers=2).model_digest_
+
+
+def test_the_end_is_told_when_on_layer_of_a_system_raises(task):
+    class Broken:
+        def on_layer(self, event):
+            raise RuntimeError("no")
+
+    recorder = Recorder()
+    with pytest.raises(RuntimeError, match="no"):
+        MODELS["gcn"](task.graph, max_epochs=1).fit(
+            task.train, task.labels(task.train), callbacks=[Broken(), recorder]
+        )
+    assert [event.reason for event in recorder.stops] == ["error"]
+
+
 def test_numpys_truth_stops_and_other_answers_are_refused(task):
     class Answers:
         def __init__(self, answer):

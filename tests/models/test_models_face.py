@@ -163,6 +163,8 @@ def test_a_notebook_shows_the_values_in_force_and_escapes_them(task):
     assert "<b>wide" not in wrong._repr_html_()
     fitted = model.fit(task.train, task.labels(task.train))._repr_html_()
     assert "not fitted" not in fitted
+    model.variant = "bad"
+    assert "hidden_units" in model._repr_html_()
 
 
 def test_the_switches_are_documented():

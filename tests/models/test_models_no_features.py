@@ -83,13 +83,27 @@ def test_a_loaded_model_refuses_other_nodes(bare, tmp_path):
     AdaGCNClassifier(graph, **QUICK).fit(known, y).save(tmp_path / "m.adagcn")
     order = np.random.default_rng(1).permutation(N_NODES)
     shuffled = Graph.from_scipy(graph.adjacency[order][:, order], node_ids=order)
-    with pytest.raises(InputError, match=r"fitted without features.*AGC-I646"):
+    with pytest.raises(InputError, match=r"columns of this graph are not those.*AGC-I646"):
         load_model(tmp_path / "m.adagcn", graph=shuffled)
     alone = load_model(tmp_path / "m.adagcn")
-    with pytest.raises(InputError, match=r"fitted without features.*AGC-I646"):
+    with pytest.raises(InputError, match=r"columns of this graph are not those.*AGC-I646"):
         alone.predict(graph.node_ids, graph=shuffled)
     with_graph = load_model(tmp_path / "m.adagcn", graph=graph)
     expected = with_graph.predict_proba(graph.node_ids)
     np.testing.assert_allclose(
         with_graph.predict_proba(graph.node_ids, graph=shuffled), expected, atol=1e-5
     )
+
+
+@pytest.mark.parametrize("key", ["adagcn", "gcn"])
+def test_graphs_with_and_without_features_are_not_mixed(bare, key):
+    """Even where they have as many columns."""
+    graph, known, y, _ = labeled(bare)
+    features = np.random.default_rng(0).random((N_NODES, N_NODES), dtype=np.float32)
+    featured = Graph.from_scipy(graph.adjacency, features)
+    kind = MODELS[key]
+    given = {k: v for k, v in QUICK.items() if k in kind.setting_fields()} | {"max_epochs": 1}
+    for fitted_on, other in ((graph, featured), (featured, graph)):
+        model = kind(fitted_on, **given).fit(known, y)
+        with pytest.raises(InputError, match="AGC-I646"):
+            model.predict(known, graph=other)

@@ -265,8 +265,9 @@ class BoostedClassifier(NodeClassifier):
             reason = "callback" if events.stopped else "finished"
             if state.layers and rule.ends_with(state.layers[-1].weighted_error):
                 reason = "perfect layer"
+            n_before -= 1  # even without a new layer: one that was cut short may be gone
         finally:
-            if len(state.layers) > n_before:
+            if len(state.layers) > n_before and state is not vars(self).get("state_"):
                 self._set_fitted(fit, state)
             events.stop(StopEvent(reason, len(state.layers)))
 
@@ -479,7 +480,7 @@ def _epochs(layer: BoostedLayer) -> int | None:
 def _stop_accuracy(layers: tuple[BoostedLayer, ...], boosting: HopBoosting) -> float | None:
     """Return the ensemble's accuracy on the stopping nodes."""
     labels = boosting.nodes.stop_labels
-    if labels is None:
+    if labels is None or any(layer.stop_log_proba is None for layer in layers):
         return None
     pairs = [(layer.coefficient, np.asarray(layer.stop_log_proba)) for layer in layers]
     votes = boosting.rule.combination.combined(pairs)

@@ -12,6 +12,7 @@ import html
 import inspect
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -254,8 +255,9 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
     def _repr_html_(self) -> str:
         """Return the values in force as a table, for notebooks; yours are set in bold."""
         in_force = self.values_in_force()
-        given = {name: value for name, value in self.given_settings().items() if value is not None}
-        yours = given if "cannot be fitted" in in_force else flattened(given)
+        yours = {name: value for name, value in self.given_settings().items() if value is not None}
+        with suppress(AdaGCNError):
+            yours = flattened(yours)
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{_bold(str(value), name in yours)}</td></tr>"
             for name, value in in_force.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +32,7 @@ from adagcn.models.support.system import (
     System,
     resolve,
 )
-from adagcn.training.events import Events, LayerEvent, StopEvent
+from adagcn.training.events import Events, LayerEvent, Reason, StopEvent
 
 
 class GraphModelClassifier(NodeClassifier):
@@ -72,23 +72,22 @@ class GraphModelClassifier(NodeClassifier):
     def _fit(self, call: FitCall, events: Events) -> None:
         context = FitContext(seed_of(self.random_state), checked_device(self.device), events)
         problem, settings, classes = self.prepared(call, context.seed)
+        n_layers, reason = 0, "error"
         try:
-            fitted: Fitted = self.system.fit(problem, settings, context)
-        except BaseException:
-            events.stop(StopEvent("error", 0))
-            raise
-        self.fitted_, record = fitted, fitted.record
-        self.record_ = record
-        self.classes_ = classes
-        self.n_features_in_ = problem.inputs.features.shape[1]
-        self.params_ = Params({"preset": self.preset, **settings.model_dump()})
-        self.seed_ = context.seed
-        self.stop_accuracy_ = record.stop_accuracy
-        self.on_graph_ = True
-        self.input_digest_ = self._graph().input_digest
-        self.node_columns_ = node_columns(self.graph)
-        events.layer(LayerEvent(0, 1, record.epochs, None, record.stop_accuracy))
-        events.stop(StopEvent("callback" if events.stopped else "finished", 1))
+            self.fitted_: Fitted = self.system.fit(problem, settings, context)
+            self.record_ = record = self.fitted_.record
+            self.classes_ = classes
+            self.n_features_in_ = problem.inputs.features.shape[1]
+            self.params_ = Params({"preset": self.preset, **settings.model_dump()})
+            self.seed_ = context.seed
+            self.stop_accuracy_ = record.stop_accuracy
+            self.on_graph_ = True
+            self.input_digest_ = self._graph().input_digest
+            self.node_columns_ = node_columns(self.graph)
+            events.layer(LayerEvent(0, 1, record.epochs, None, record.stop_accuracy))
+            n_layers, reason = 1, "callback" if events.stopped else "finished"
+        finally:
+            events.stop(StopEvent(cast(Reason, reason), n_layers))
 
     def prepared(
         self, call: FitCall, seed: int

@@ -64,9 +64,11 @@ class ClassValues(_Strict):
         if self.dtype == "|O" and not all(isinstance(value, str) for value in self.values):
             raise ValueError("labels of type object must be text")
         try:
-            self.array()
+            same = self.array().tolist() == self.values
         except (TypeError, OverflowError) as error:
             raise ValueError(f"labels do not have the type {self.dtype}: {error}") from None
+        if not same or np.unique(self.array()).tolist() != self.values:
+            raise ValueError("labels must be different, sorted and of their type")
         return self
 
     def array(self) -> NDArray[Any]:
@@ -142,6 +144,8 @@ class Manifest(_Strict):
     def _hops_from_zero(cls, layers: list[LayerEntry]) -> list[LayerEntry]:
         if [layer.hop for layer in layers] != list(range(len(layers))):
             raise ValueError("layers must be on hops 0, 1, 2, …")
+        if not all(layer.complete for layer in layers[:-1]):
+            raise ValueError("only the last layer may be incomplete")
         coefficients = [layer.coefficient for layer in layers]
         if layers and (min(coefficients) < 0.0 or max(coefficients) == 0.0):
             raise ValueError("coefficients must not be negative, and one must be positive")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -377,7 +377,9 @@ def _restore_boosted(estimator: Any, file: ModelFile) -> None:
     layers = tuple(_layer(estimator, settings, each, file.tensors) for each in file.manifest.layers)
     basis = _basis(estimator, file, flat, settings)
     if basis is not None:
-        _check_carried(layers[-1].learner, settings, basis)
+        kept = FitState(basis, layers).without_cut_layer().layers
+        if kept:
+            _check_carried(kept[-1].learner, settings, basis)
     estimator.state_ = FitState(basis, layers, file.manifest.nodes_digest)
     if not file.manifest.on_graph:
         estimator.input_digest_ = None
@@ -468,23 +470,13 @@ def _layer(estimator: Any, settings: Any, entry: LayerEntry, stored: Tensors) ->
             raise FormatError("AGC-F709", f"the model file lacks the tensor {name}", got=entry.hop)
         return stored[name]
 
-    output = tensor("output")
-    if output.dtype not in (np.float32, np.float64) or not _has_width(settings, output):
-        raise _misfit("output", entry.hop, "floats of the width that the settings name", output)
-    columns, bias_column = estimator.columns_, 0 if estimator.on_graph_ else 1
-    network = estimator.make_network(
-        settings,
-        (estimator.n_features_in_ if columns is None else len(columns)) + bias_column,
-        len(estimator.classes_),
-        torch.Generator().manual_seed(0),
-        torch.from_numpy(output).dtype,
-    )
+    network = _fresh_network(estimator, settings, entry.hop, tensor)
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             found = torch.from_numpy(tensor(name))
             if found.shape != parameter.shape or found.dtype != parameter.dtype:
-                wanted = f"shape {tuple(parameter.shape)} and type {parameter.dtype}"
-                raise _misfit(name, entry.hop, wanted, tensor(name))
+                expected = f"shape {tuple(parameter.shape)} and type {parameter.dtype}"
+                raise _misfit(name, entry.hop, expected, tensor(name))
             parameter.copy_(found)
     for name in ("log_weight", "next_log_weight"):
         weights = tensor(name)
@@ -509,12 +501,25 @@ def _layer(estimator: Any, settings: Any, entry: LayerEntry, stored: Tensors) ->
     )
 
 
-def _has_width(settings: Any, output: NDArray[Any]) -> bool:
-    """Return whether the output weights have the hidden units that the settings name.
+def _fresh_network(
+    estimator: Any, settings: Any, hop: int, tensor: Callable[[str], NDArray[Any]]
+) -> Any:
+    """Return a network of the size of the stored one, if that is what the settings name.
 
-    Asked before a network is made: a forged width would ask for any amount of memory.
+    Checked before it is made: forged sizes would ask for any amount of memory.
     """
-    return output.ndim == 2 or (output.ndim == 3 and output.shape[1] == settings.hidden_units)
+    output, columns = tensor("output"), estimator.columns_
+    n_columns = estimator.n_features_in_ if columns is None else len(columns)
+    n_in, n_classes = n_columns + (0 if estimator.on_graph_ else 1), len(estimator.classes_)
+    wanted: dict[str, tuple[int, ...]] = {"output": (n_in, n_classes)}
+    if output.ndim == 3:
+        members, units = settings.variant.n_members, settings.hidden_units
+        wanted = {"hidden": (n_in, members * units), "output": (members, units, n_classes)}
+    for name, shape in wanted.items():
+        if tensor(name).shape != shape or output.dtype not in (np.float32, np.float64):
+            raise _misfit(name, hop, f"shape {shape} and floats", tensor(name))
+    generator, dtype = torch.Generator().manual_seed(0), torch.from_numpy(output).dtype
+    return estimator.make_network(settings, n_in, n_classes, generator, dtype)
 
 
 def _misfit(name: str, hop: int, wanted: str, found: NDArray[Any]) -> FormatError:

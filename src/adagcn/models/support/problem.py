@@ -195,8 +195,12 @@ def graph_to_score(estimator: Any, graph: Graph | None) -> Graph:
             got=None,
             fix="load it with load(path, graph=graph), or call predict(ids, graph=graph)",
         )
-    if estimator.node_columns_ is not None:
+    if estimator.node_columns_ is not None and graph.has_node_columns:
         graph = _with_the_same_node_columns(estimator, graph)
+    elif (estimator.node_columns_ is not None) != graph.has_node_columns and (
+        graph.input_digest != estimator.input_digest_
+    ):
+        raise other_node_columns(graph)
     if graph.n_features != estimator.n_features_in_:
         raise InputError(
             "AGC-I634",
@@ -218,8 +222,8 @@ def other_node_columns(graph: Graph) -> InputError:
     """Return the error for a graph whose columns are other nodes than those of the fit."""
     return InputError(
         "AGC-I646",
-        "the model was fitted without features, so that each node of its graph is a column; this "
-        "graph has other nodes, or the same in another order",
+        "without features each node of a graph is a column, and the columns of this graph are not "
+        "those that the model was fitted on",
         got=graph,
         fix="give features, or in Python load the model with the graph that it was fitted on and "
         "pass this one to predict",
@@ -231,7 +235,7 @@ def _with_the_same_node_columns(estimator: Any, graph: Graph) -> Graph:
 
     A node that is new has no column of its own: it is known by its neighbors alone.
     """
-    if node_columns(graph) == estimator.node_columns_ or not graph.has_node_columns:
+    if node_columns(graph) == estimator.node_columns_:
         return graph
     fitted_on = estimator.graph
     if node_columns(fitted_on) != estimator.node_columns_:
