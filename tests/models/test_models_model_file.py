@@ -23,7 +23,7 @@ from adagcn.errors import (
     ResourceError,
 )
 from adagcn.models import MODELS, Variant, load_model
-from adagcn.models.support import persistence
+from adagcn.models.support import boosted_layers
 from adagcn.models.support.model_file import (
     FORMAT_VERSION,
     MAGIC,
@@ -264,4 +264,4 @@ def test_a_model_of_few_columns_keeps_them_in_its_file(task, tmp_path):
 @pytest.mark.parametrize("columns", [[0, 2, 1], [-1, 0, 1], [0, 1, 10_000], [0.0, 1.0, 2.0], []])
 def test_columns_that_cannot_be_are_refused(columns):
     with pytest.raises(FormatError, match="columns should hold ascending numbers"):
-        persistence._columns({"columns": np.array(columns)}, n_features=20)
+        boosted_layers._columns({"columns": np.array(columns)}, n_features=20)
