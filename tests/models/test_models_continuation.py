@@ -31,7 +31,12 @@ QUICK = {
 CONFIGURATIONS = {
     "plain": {},
     "carried optimizer": {"variant": Variant(carry_optimizer=True)},
-    "shared stopping": {"variant": Variant(share_stopping=True)},
+    "shared stopping": {  # patience runs out in the second layer, so that its state matters
+        "variant": Variant(share_stopping=True),
+        "patience": 4,
+        "max_epochs": 60,
+        "learning_rate": 0.3,
+    },
     "released": {"preset": "released", "hidden_units": 8},
     "members": {"variant": Variant(n_members=2, carry_optimizer=True, share_stopping=True)},
     "fresh parameters": {"variant": Variant(carry_parameters=False)},
