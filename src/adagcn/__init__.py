@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adagcn.data import load_dataset
-    from adagcn.errors import AdaGCNError, AdaGCNWarning, InputError
+    from adagcn.errors import (
+        AdaGCNError,
+        AdaGCNWarning,
+        FormatError,
+        GraphNotice,
+        InputError,
+        IntegrityError,
+        LayerWarning,
+        NumericalError,
+        OtherGraphWarning,
+        PresetNotice,
+        ResourceError,
+        UnsafeFileError,
+        WeightCollapseWarning,
+    )
     from adagcn.graph import Graph
     from adagcn.models.adagcn import AdaGCNClassifier
     from adagcn.models.adasgc import AdaSGCClassifier
@@ -24,9 +38,19 @@ __all__ = [
     "AdaGCNWarning",
     "AdaSGCClassifier",
     "Callback",
+    "FormatError",
     "Graph",
+    "GraphNotice",
     "InputError",
+    "IntegrityError",
+    "LayerWarning",
+    "NumericalError",
+    "OtherGraphWarning",
+    "PresetNotice",
+    "ResourceError",
+    "UnsafeFileError",
     "Variant",
+    "WeightCollapseWarning",
     "__version__",
     "load_dataset",
     "load_model",
@@ -38,9 +62,19 @@ _HOME = {
     "AdaGCNWarning": "adagcn.errors",
     "AdaSGCClassifier": "adagcn.models.adasgc",
     "Callback": "adagcn.training.events",
+    "FormatError": "adagcn.errors",
     "Graph": "adagcn.graph",
+    "GraphNotice": "adagcn.errors",
     "InputError": "adagcn.errors",
+    "IntegrityError": "adagcn.errors",
+    "LayerWarning": "adagcn.errors",
+    "NumericalError": "adagcn.errors",
+    "OtherGraphWarning": "adagcn.errors",
+    "PresetNotice": "adagcn.errors",
+    "ResourceError": "adagcn.errors",
+    "UnsafeFileError": "adagcn.errors",
     "Variant": "adagcn.models.support.boosted_settings",
+    "WeightCollapseWarning": "adagcn.errors",
     "load_dataset": "adagcn.data",
     "load_model": "adagcn.models.support.registry",
 }

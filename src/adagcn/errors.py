@@ -7,6 +7,7 @@ status of the command line.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, ClassVar
 
 _LONGEST_VALUE = 200
@@ -39,7 +40,7 @@ class AdaGCNError(Exception):
     def __str__(self) -> str:
         """Return the whole message on one line."""
         value = "" if self.got is ... else f"; got {shown(self.got)}"
-        remedy = "" if self.fix is None else f". {self.fix[0].upper()}{self.fix[1:]}"
+        remedy = "" if self.fix is None else f". {_as_sentence(self.fix)}"
         return " ".join(f"{self.problem}{value}{remedy} [{self.code}]".split())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -53,13 +54,40 @@ def _rebuild(
     return family(code, problem, got=got, fix=fix)
 
 
+def _as_sentence(fix: str) -> str:
+    """Return a remedy with a capital letter, unless it starts with a name of the code."""
+    first = fix.split(" ", 1)[0].rstrip(",:;").replace("-", "").replace("'", "")
+    return f"{fix[0].upper()}{fix[1:]}" if first.isalpha() else fix
+
+
 def shown(value: Any) -> str:
-    """Return ``value`` as short text on one line, control characters escaped."""
-    text = value if isinstance(value, str) else repr(value)
-    text = " ".join(text.split())
+    r"""Return ``value`` as short text on one line, control characters escaped.
+
+    >>> shown("two\nlines"), shown({"ids": [3, "a"]})
+    ("'two lines'", "{'ids': [3, 'a']}")
+    """
+    plain_text = isinstance(value, str)
+    text = " ".join((str(value) if plain_text else _written(value)).split())
     text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    text = repr(text) if isinstance(value, str) else text
+    text = repr(text) if plain_text else text
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+
+
+def _written(value: Any) -> str:
+    """Return what ``repr`` gives, with NumPy's scalars as the plain values they stand for."""
+    if type(value) is dict:
+        pairs = islice(value.items(), _LONGEST_VALUE)
+        return f"{{{', '.join(f'{_written(key)}: {_written(each)}' for key, each in pairs)}}}"
+    if type(value) in (list, tuple):
+        # Each takes a letter or more, so the rest would be cut off anyway.
+        inside = ", ".join(map(_written, value[:_LONGEST_VALUE]))
+        return f"[{inside}]" if type(value) is list else f"({inside}{',' * (len(value) == 1)})"
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        plain = value.item()
+        return repr(plain) if isinstance(plain, str | bytes) else str(value)
+    if str(getattr(value, "dtype", "")) == "object" and hasattr(value, "tolist"):
+        return _written(value[:_LONGEST_VALUE].tolist())
+    return repr(value)
 
 
 def counted(number: int, noun: str) -> str:

@@ -12,6 +12,7 @@ import typer
 from adagcn.cli.campaign_options import DEFAULT_LEDGER, LedgerPath
 from adagcn.cli.options import Common, Force, with_option_groups
 from adagcn.cli.output import check_out, percent, print_json, print_result, rows_table, screen
+from adagcn.errors import counted
 
 if TYPE_CHECKING:
     from adagcn.experiments.ledger import LedgerRow
@@ -39,7 +40,7 @@ def export_rows(
     with Ledger(path, create=False) as ledger:
         n_rows = export_ledger(ledger, out)
     facts = {"ledger": path, "out": out, "runs": n_rows, "bytes": out.stat().st_size}
-    told = f"{n_rows:,} runs written to {out} ({facts['bytes']:,} bytes)"
+    told = f"{counted(n_rows, 'run')} written to {out} ({facts['bytes']:,} bytes)"
     print_result(facts, told, as_json=common.as_json)
 
 
@@ -53,7 +54,7 @@ def import_rows(export: Exported, common: Common, path: LedgerPath = DEFAULT_LED
     with Ledger(path) as ledger:
         n_new = import_ledger(ledger, export)
     facts = {"ledger": path, "export": export, "new": n_new}
-    print_result(facts, f"{n_new:,} new runs imported", as_json=common.as_json)
+    print_result(facts, f"{counted(n_new, 'new run')} imported", as_json=common.as_json)
 
 
 @ledger_app.command("show")
@@ -74,7 +75,7 @@ def show(common: Common, path: LedgerPath = DEFAULT_LEDGER) -> None:
     header = ["model", "preset", "settings", "data set", "splits", "n", "mean"]
     console.print(rows_table(header, [_cells(group) for group in groups], width=console.width))
     console.print()
-    told = f"{len(rows):,} runs in {path}"
+    told = f"{counted(len(rows), 'run')} in {path}"
     console.print(f"{told}, the newest finished {newest}" if newest else told, soft_wrap=True)
 
 
