@@ -35,11 +35,19 @@ def test_models_are_sorted_and_named_and_their_numbers_written_beside():
 
 def test_every_split_the_interval_and_the_mean_are_where_they_should_be():
     axes = comparison_figure(ROWS[1:2], title="t").axes[0]
-    dots, bar, mean = axes.get_lines()
+    bar, mean, dots = axes.get_lines()
     assert list(dots.get_xdata()) == pytest.approx([85, 86, 87])
     assert list(bar.get_xdata()) == pytest.approx([85.5, 86.6])
     assert bar.get_solid_capstyle() == "butt"  # another cap would lengthen the interval
     assert list(mean.get_xdata()) == pytest.approx([86])
+
+
+def test_splits_lie_on_top_of_an_interval_that_covers_them_all():
+    wide = ComparedModel("three splits", 0.86, (0.83, 0.89), [0.855, 0.86, 0.865])
+    bar, _, dots = comparison_figure([wide], title="t").axes[0].get_lines()
+    assert bar.get_zorder() == dots.get_zorder()  # so the one that is drawn last is on top
+    assert bar.get_alpha() < dots.get_alpha()
+    assert dots.get_markeredgecolor() == "white"
 
 
 def test_a_panel_per_data_set_a_line_per_model_and_one_color_for_a_model():

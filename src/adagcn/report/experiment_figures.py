@@ -57,7 +57,7 @@ def compared_models(found: Sequence[CellOutcome]) -> list[ComparedModel]:
 
 
 def comparison_figure(rows: Sequence[ComparedModel], *, title: str) -> Figure:
-    """Draw each model as a dot with its interval, the best model on top.
+    """Draw each model with its mean, interval and splits, the best model on top.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def comparison_figure(rows: Sequence[ComparedModel], *, title: str) -> Figure:
     axes.margins(x=0.04)
     axes.set_xlabel("accuracy in %", color=GRAY)
     name_rows(axes, [row.label for row in ranked])
-    _head(figure, title, "faint dots: splits; bar: 95 % interval of the mean")
+    _head(figure, title, "dots: splits; line: mean; bar: 95 % interval of the mean")
     return figure
 
 
@@ -151,15 +151,17 @@ def _depth_curve(points: Mapping[int, list[float]]) -> DepthCurve:
 
 def _draw_model(axes: Axes, height: int, row: ComparedModel) -> None:
     color = COLORS[0]
-    splits = [100 * mean for mean in row.split_means]
-    style: dict[str, Any] = {"color": color, "alpha": 0.22, "markersize": 5.5, "markeredgewidth": 0}
-    axes.plot(splits, [height] * len(splits), "o", **style)
     value = f"{100 * row.mean:.2f}"
     if row.interval is not None:
         low, high = (100 * end for end in row.interval)
-        axes.plot([low, high], [height, height], color=color, linewidth=4.5, solid_capstyle="butt")
+        bar: dict[str, Any] = {"linewidth": 9, "alpha": 0.25, "solid_capstyle": "butt"}
+        axes.plot([low, high], [height, height], color=color, **bar)
         value = f"{value}  [{low:.2f}, {high:.2f}]"
-    axes.plot([100 * row.mean], [height], "o", color="white", markersize=5, markeredgecolor=color)
+    axes.plot([100 * row.mean], [height], "|", color=color, markersize=14, markeredgewidth=2)
+    # Last, so that they lie on top: with few splits the interval is wider than all of them.
+    splits = [100 * mean for mean in row.split_means]
+    dots: dict[str, Any] = {"markersize": 5.5, "markeredgecolor": "white", "markeredgewidth": 0.7}
+    axes.plot(splits, [height] * len(splits), "o", color=color, alpha=0.75, **dots)
     write_beside(axes, height, value, "black")
 
 
