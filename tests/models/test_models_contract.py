@@ -467,8 +467,8 @@ def bad_fits(task):
         "labels too long": ((task.train, np.r_[y, 0]), {}, "46 labels"),
         "one-hot labels": ((task.train, np.eye(3)[y]), {}, r"shape \(45, 3\)"),
         "fractional labels": ((task.train, y + 0.5), {}, "class labels"),
-        "NaN label": ((task.train, nan), {}, "missing labels, first at position 3"),
-        "None label": ((task.train, [None, *y[1:]]), {}, "missing labels, first at position 0"),
+        "NaN label": ((task.train, nan), {}, "1 missing label, first at position 3"),
+        "None label": ((task.train, [None, *y[1:]]), {}, "1 missing label, first at position 0"),
         "mixed labels": (
             (task.train, np.array(["a", 1] * 22 + ["a"], dtype=object)),
             {},

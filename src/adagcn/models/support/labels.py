@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from adagcn.boosting.fit_state import LabeledNodes
-from adagcn.errors import InputError, shown
+from adagcn.errors import InputError, counted, shown
 from adagcn.graph import Graph
 
 
@@ -34,6 +34,17 @@ class FitCall:
                 got="X_val alone" if self.y_val is None else "y_val alone",
                 fix="pass the stopping nodes and their labels, or neither",
             )
+        if self.y is None:
+            raise InputError(
+                "AGC-I626",
+                "a fit requires y to be passed, but the target y is None",
+                fix="pass one label per node",
+            )
+        # Here, before anything can read what lies under a mask.
+        for name in ("y", "y_val"):
+            labels = getattr(self, name)
+            if labels is not None:
+                _refuse_missing(_array_with_gaps(labels, name), name, "label", "AGC-I613")
 
 
 def labeled_nodes(
@@ -55,9 +66,7 @@ def labeled_nodes(
 
 def label_array(y: ArrayLike, n_expected: int, argument: str) -> NDArray[Any]:
     """Return labels as an array of shape (n_expected,), or say what is wrong with them."""
-    values = np.asarray(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
+    values = _array_with_gaps(y, argument)
     if values.ndim != 1:
         raise InputError(
             "AGC-I611",
@@ -68,24 +77,60 @@ def label_array(y: ArrayLike, n_expected: int, argument: str) -> NDArray[Any]:
     if len(values) != n_expected:
         raise InputError(
             "AGC-I612",
-            f"{argument} must have one label for each of the {n_expected} nodes",
-            got=f"{len(values)} labels",
+            f"{argument} must have one label for each of the {counted(n_expected, 'node')}",
+            got=counted(len(values), "label"),
             fix="pass ids and labels of the same length, in the same order",
         )
     return values
 
 
+def _array_with_gaps(values: ArrayLike, argument: str) -> NDArray[Any]:
+    """Return ``values`` as an array, one column flat, in which whatever is missing still is."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputError(
+            "AGC-I627",
+            f"{argument} must be one value per node: {error}",
+            got=values,
+            fix="pass a flat list or array",
+        ) from None
+    if array.dtype.kind in "US" and not hasattr(values, "dtype"):
+        # In a list with text NumPy writes NaN as the text "nan" and 1 as "1".
+        objects = np.asarray(values, dtype=object)
+        array = array if all(isinstance(v, str | bytes) for v in objects.flat) else objects
+    if np.ma.is_masked(values):
+        array = array.astype(object)
+        array[np.ma.getmaskarray(np.ma.asarray(values))] = None
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def _refuse_missing(values: NDArray[Any], argument: str, noun: str, code: str) -> None:
+    """Refuse values of which some are missing, and say how many and where."""
+    values = np.atleast_1d(values)
+    missing = [_is_missing(value) for value in values.tolist()]
+    if any(missing):
+        first = missing.index(True)
+        raise InputError(
+            code,
+            f"{argument} has {counted(sum(missing), f'missing {noun}')}, first at position {first}",
+            got=values[first],
+            fix=f"pass only the nodes whose {noun} is known",
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None or not equal to itself, as NaN and NaT are."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # a comparison with pandas' NA is NA, which is neither true nor false
+        return True
+    except ValueError:  # a list or an array: wrong, but not missing
+        return False
+
+
 def encode(y: NDArray[Any], argument: str = "y") -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the different label values in sorted order, and each label's index among them."""
-    missing = [v is None or (isinstance(v, float) and np.isnan(v)) for v in y.tolist()]
-    if any(missing):
-        raise InputError(
-            "AGC-I613",
-            f"{argument} has {sum(missing)} missing labels, first at position "
-            f"{missing.index(True)}",
-            got=y[missing.index(True)],
-            fix="pass only the nodes whose label is known",
-        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "as many classes as samples": small is no mistake
@@ -139,33 +184,57 @@ def starting_weights(
     """Return the weight of every training node before the first layer."""
     weights = np.ones(len(labels)) if sample_weight is None else _checked(sample_weight, labels)
     if class_weight is not None:
-        try:
-            per_class = compute_class_weight(class_weight, classes=classes, y=classes[labels])
-        except (ValueError, TypeError) as error:
-            raise InputError(
-                "AGC-I617",
-                f"class_weight cannot be used: {error}",
-                got=class_weight,
-                fix="use 'balanced', or a dict from class to weight",
-            ) from None
-        weights = weights * per_class[labels]
+        weights = weights * _class_weights(class_weight, classes, labels)[labels]
     if not weights.sum() > 0.0:
         raise InputError(
             "AGC-I618",
             "the weights of the training nodes are all zero",
-            got=f"{len(weights)} zeros",
+            got=counted(len(weights), "zero"),
             fix="give at least one node a positive weight",
         )
     return weights
 
 
+def _class_weights(
+    class_weight: dict[Any, float] | str, classes: NDArray[Any], labels: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the weight of every class."""
+    unknown = set(class_weight) - set(classes.tolist()) if isinstance(class_weight, dict) else set()
+    if unknown:
+        raise InputError(
+            "AGC-I629",
+            "class_weight names classes that no training node has",
+            got=[name for name in class_weight if name in unknown],
+            fix=f"the classes of the training nodes are {shown(classes.tolist())}",
+        )
+    try:
+        per_class = compute_class_weight(class_weight, classes=classes, y=classes[labels])
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            "AGC-I617",
+            f"class_weight cannot be used: {error}",
+            got=class_weight,
+            fix="use 'balanced', or a dict from class to weight",
+        ) from None
+    if not np.all(np.isfinite(per_class) & (per_class >= 0.0)):
+        raise InputError(
+            "AGC-I630",
+            "the weights in class_weight must be finite and not negative",
+            got=class_weight,
+            fix="give 0 to a class that should not count",
+        )
+    return np.asarray(per_class, dtype=np.float64)
+
+
 def _checked(sample_weight: ArrayLike, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    weights = np.asarray(sample_weight)
+    weights = _array_with_gaps(sample_weight, "sample_weight")
+    if weights.dtype.kind == "O":
+        _refuse_missing(weights, "sample_weight", "weight", "AGC-I628")
     weights = np.full(len(labels), weights) if weights.ndim == 0 else weights
     if weights.shape != labels.shape or weights.dtype.kind not in "biuf":
         raise InputError(
             "AGC-I619",
-            f"sample_weight must be one number for each of the {len(labels)} training nodes",
+            f"sample_weight must be one number for each of the {len(labels):,} training nodes",
             got=f"{weights.dtype} of shape {weights.shape}",
             fix="pass weights in the order of the training nodes",
         )
@@ -206,7 +275,7 @@ def _distinct(graph: Graph, ids: ArrayLike, argument: str) -> NDArray[np.intp]:
     if counts.max() > 1:
         raise InputError(
             "AGC-I638",
-            f"{argument} holds {np.count_nonzero(counts > 1)} nodes more than once",
+            f"{argument} holds {counted(int(np.sum(counts > 1)), 'node')} more than once",
             got=graph.node_ids[values[counts > 1][:5]].tolist(),
             fix="pass every node once; sample_weight makes a node count for more",
         )
@@ -218,7 +287,7 @@ def _refuse_overlap(graph: Graph, train: NDArray[np.intp], stop: NDArray[np.intp
     if len(both):
         raise InputError(
             "AGC-I639",
-            f"X and X_val share {len(both)} nodes",
+            f"X and X_val share {counted(len(both), 'node')}",
             got=graph.node_ids[both[:5]].tolist(),
             fix="a node either trains or decides when to stop, not both",
         )
@@ -244,7 +313,7 @@ def hold_out(nodes: LabeledNodes, fraction: float, seed: int) -> LabeledNodes:
     except ValueError as error:
         raise InputError(
             "AGC-I641",
-            f"validation_fraction cannot be set aside from {len(nodes.labels)} labeled nodes: "
+            f"validation_fraction cannot be set aside from {len(nodes.labels):,} labeled nodes: "
             f"{error}",
             got=fraction,
             fix="pass X_val and y_val, or validation_fraction=0",
