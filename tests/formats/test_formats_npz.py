@@ -16,11 +16,12 @@ from adagcn.errors import (
     AdaGCNError,
     FormatError,
     InputError,
+    IntegrityError,
     ResourceError,
     UnsafeFileError,
 )
 from adagcn.formats.atomic import atomic_file, write_bytes
-from adagcn.formats.npz import read_npz, write_npz
+from adagcn.formats.npz import list_arrays, read_npz, write_npz
 
 ARRAYS = {
     "adj_matrix.data": np.ones(7, dtype=np.float32),
@@ -165,7 +166,7 @@ def test_names_that_are_there_twice_are_refused(tmp_path, names):
 
 def test_size_limit_counts_what_is_asked_for(tmp_path):
     write_npz(tmp_path / "a.npz", {"long": np.zeros(10_000), "short": np.zeros(1)})
-    with pytest.raises(UnsafeFileError, match="unpacks to 80,"):
+    with pytest.raises(UnsafeFileError, match=r"unpacks to 80,.* allow more with max_bytes"):
         read_npz(tmp_path / "a.npz", max_bytes=79_999)
     assert len(read_npz(tmp_path / "a.npz", max_bytes=90_000)["long"]) == 10_000
     assert set(read_npz(tmp_path / "a.npz", keys=["short"], max_bytes=1_000)) == {"short"}
@@ -238,8 +239,35 @@ def test_truncation_anywhere_is_an_error_of_ours(tmp_path):
     whole = (tmp_path / "a.npz").read_bytes()
     for length in range(0, len(whole), 3):
         (tmp_path / "cut.npz").write_bytes(whole[:length])
-        with pytest.raises(FormatError, match=r"not a readable \.npz"):
+        error = FormatError if length < 4 else IntegrityError  # too short to tell that it is a zip
+        with pytest.raises(error, match=r"not a readable \.npz|truncated or damaged") as raised:
             read_npz(tmp_path / "cut.npz")
+        assert raised.value.exit_code == (3 if length < 4 else 4)
+
+
+def test_a_bad_checksum_is_an_integrity_error(tmp_path):
+    np.savez(tmp_path / "a.npz", a=np.arange(100))
+    content = bytearray((tmp_path / "a.npz").read_bytes())
+    content[content.index(np.int64(50).tobytes())] ^= 1
+    (tmp_path / "a.npz").write_bytes(content)
+    with pytest.raises(IntegrityError, match=r"is truncated or damaged .*CRC"):
+        read_npz(tmp_path / "a.npz")
+
+
+def test_arrays_are_listed_without_being_read(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.zeros((3, 2), np.float32), names=np.array(["a", None]))
+    found = list_arrays(tmp_path / "a.npz")
+    assert {key: str(header) for key, header in found.items()} == {
+        "x": "float32 (3, 2)",
+        "names": "object (2,)",
+    }
+
+
+def test_every_array_of_objects_that_is_asked_for_is_named(tmp_path):
+    objects = np.array([None], dtype=object)
+    np.savez(tmp_path / "a.npz", adj=objects, x=np.arange(3), y=objects)
+    with pytest.raises(UnsafeFileError, match=r"arrays 'adj', 'y' of .*allow_pickle=True.*astype"):
+        read_npz(tmp_path / "a.npz", keys=["adj", "x", "y"])
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])

@@ -7,16 +7,25 @@ import math
 import os
 import re
 import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from adagcn.errors import AdaGCNError, FormatError, InputError, ResourceError, UnsafeFileError
+from adagcn.errors import (
+    AdaGCNError,
+    FormatError,
+    InputError,
+    IntegrityError,
+    ResourceError,
+    UnsafeFileError,
+)
 from adagcn.formats.atomic import atomic_file
 
 # What a file may unpack to when the caller sets no limit: this much, or this many times its size.
@@ -30,7 +39,42 @@ _READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0
 _END_RECORD_BYTES = 22  # the last record of a zip file, which counts the members
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
+_TO_PLAIN = (
+    "if you trust the file, load it with numpy.load(..., allow_pickle=True), convert these arrays "
+    "with astype(str) or to numbers (a sparse matrix to its data, indices, indptr and shape) and "
+    "write it again with numpy.savez"
+)
+
 Member = zipfile.ZipInfo
+
+
+class ArrayHeader(NamedTuple):
+    """What a file says of one of its arrays."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """Return type and shape in a few letters, such as ``float32 (3, 4)``."""
+        return f"{'object' if self.dtype.hasobject else self.dtype.name} {self.shape}"
+
+
+def list_arrays(path: str | os.PathLike[str]) -> dict[str, ArrayHeader]:
+    """Return the type and shape of every array of an ``.npz`` file, without reading any.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    dict of str to ArrayHeader
+        By name, in the file's order; errors are those of :func:`read_npz`.
+    """
+    path = Path(path)
+    with _opened(path) as (archive, members):
+        return {key: _checked_header(archive, member, path) for key, member in members.items()}
 
 
 def read_npz(
@@ -70,31 +114,58 @@ def read_npz(
     InputError
         If there is no such file.
     FormatError
-        If the file is damaged, is not an ``.npz`` file or lacks a required array.
+        If the file is not an ``.npz`` file or lacks a required array.
+    IntegrityError
+        If it is truncated, or a checksum does not match.
     UnsafeFileError
         If an array asked for would have to be unpickled, or the file would exhaust memory.
     """
     path = Path(path)
+    with _opened(path) as (archive, members):
+        _check_required(members, required, path)
+        asked = {*(members if keys is None else keys), *required, *dispensable}
+        wanted = _pick(members, asked)
+        allowed = max(_ALWAYS_ALLOWED_BYTES, _ALLOWED_EXPANSION * path.stat().st_size)
+        _check_total(wanted, path, allowed if max_bytes is None else max_bytes)
+        may_skip = set(dispensable if keys is not None else members) - set(required)
+        return _read_members(archive, wanted, may_skip, path)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Member]]]:
+    """Open the file and check its directory; whatever is wrong inside is an error of ours."""
     try:
         with _open(path) as handle, zipfile.ZipFile(handle) as archive:
             _check_directory(handle, archive)
-            members = _members(archive, path)
-            _check_required(members, required, path)
-            asked = {*(members if keys is None else keys), *required, *dispensable}
-            wanted = _pick(members, asked)
-            allowed = max(_ALWAYS_ALLOWED_BYTES, _ALLOWED_EXPANSION * path.stat().st_size)
-            _check_total(wanted, path, allowed if max_bytes is None else max_bytes)
-            may_skip = set(dispensable if keys is not None else members) - set(required)
-            return _read_members(archive, wanted, may_skip, path)
+            yield archive, _members(archive, path)
     except AdaGCNError:
         raise
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise _unreadable(path, error) from error
     except Exception as error:
-        # Damaged bytes surface as a dozen exception types of zipfile, zlib, tokenize and numpy.
-        raise FormatError(
-            "AGC-F201",
-            f"the file {str(path)!r} is not a readable .npz ({type(error).__name__}: {error})",
-            fix="get the file again; it may be truncated or damaged",
-        ) from error
+        # Odd bytes surface as a dozen exception types of zipfile, tokenize and numpy.
+        raise _no_npz(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> AdaGCNError:
+    """Return the error for a zip file that is cut off or damaged, or for what is none at all."""
+    with _open(path) as handle:
+        is_zip = handle.read(4) == b"PK\3\4"
+    if not is_zip:
+        return _no_npz(path, error)
+    return IntegrityError(
+        "AGC-G212",
+        f"the file {str(path)!r} is truncated or damaged ({error})",
+        fix="get the file again",
+    )
+
+
+def _no_npz(path: Path, error: Exception) -> FormatError:
+    return FormatError(
+        "AGC-F201",
+        f"the file {str(path)!r} is not a readable .npz ({type(error).__name__}: {error})",
+        fix="check that it was written by numpy.savez, or get it again",
+    )
 
 
 def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -152,7 +223,7 @@ def _check_directory(handle: BinaryIO, archive: zipfile.ZipFile) -> None:
     handle.seek(-_END_RECORD_BYTES, os.SEEK_END)
     tail = handle.read()
     if tail[:4] != b"PK\5\6" or int.from_bytes(tail[10:12], "little") != len(archive.infolist()):
-        raise ValueError("the directory does not match its own count")
+        raise zipfile.BadZipFile("its directory does not match its own count")
 
 
 def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, Member]:
@@ -194,31 +265,31 @@ def _check_total(members: dict[str, Member], path: Path, allowed: int) -> None:
             "AGC-U207",
             f"the file {str(path)!r} unpacks to {declared:,} bytes, more than the {allowed:,} "
             "allowed",
-            fix="if you trust it, call read_npz with a larger max_bytes",
+            fix="if you trust the file, allow more with max_bytes",
         )
 
 
 def _read_members(
     archive: zipfile.ZipFile, members: dict[str, Member], may_skip: set[str], path: Path
 ) -> dict[str, NDArray[Any]]:
-    arrays = {}
-    for key, member in members.items():
-        dtype = _checked_dtype(archive, member, path)
-        if not dtype.hasobject:
-            arrays[key] = _read_array(archive, member)
-        elif key in may_skip:
-            _drain(archive, member)
-        else:
-            raise UnsafeFileError(
-                "AGC-U208",
-                f"the array {key!r} of {str(path)!r} holds Python objects, which could run code",
-                fix="write it again as numbers or strings with a fixed dtype",
-            )
-    return arrays
+    dtypes = {key: _checked_header(archive, each, path).dtype for key, each in members.items()}
+    objects = [key for key, dtype in dtypes.items() if dtype.hasobject]
+    refused = [key for key in objects if key not in may_skip]
+    if refused:
+        one = f"the array {refused[0]!r} of {str(path)!r} holds"
+        several = f"the arrays {', '.join(map(repr, refused))} of {str(path)!r} hold"
+        raise UnsafeFileError(
+            "AGC-U208",
+            f"{one if len(refused) == 1 else several} Python objects, which could run code",
+            fix=_TO_PLAIN,
+        )
+    for key in objects:
+        _drain(archive, members[key])
+    return {key: _read_array(archive, members[key]) for key in members if key not in objects}
 
 
-def _checked_dtype(archive: zipfile.ZipFile, member: Member, path: Path) -> np.dtype[Any]:
-    """Return the member's dtype once its header agrees with the size in the zip directory."""
+def _checked_header(archive: zipfile.ZipFile, member: Member, path: Path) -> ArrayHeader:
+    """Return the member's header once it agrees with the size in the zip directory."""
     with archive.open(member) as stream:
         version = npy.read_magic(stream)
         if version not in _READERS:
@@ -226,7 +297,7 @@ def _checked_dtype(archive: zipfile.ZipFile, member: Member, path: Path) -> np.d
         shape, _, dtype = _READERS[version](stream)
         held = member.file_size - stream.tell()
     if dtype.hasobject:
-        return dtype
+        return ArrayHeader(dtype, shape)
     needed = math.prod(shape) * dtype.itemsize
     if dtype.kind not in _PLAIN_KINDS or dtype.itemsize == 0 or min(shape, default=0) < 0:
         raise ValueError(f"dtype {dtype} of shape {shape} in {member.filename}")
@@ -237,7 +308,7 @@ def _checked_dtype(archive: zipfile.ZipFile, member: Member, path: Path) -> np.d
             got=held,
             fix="get the file again; it may be damaged",
         )
-    return dtype
+    return ArrayHeader(dtype, shape)
 
 
 def _read_array(archive: zipfile.ZipFile, member: Member) -> NDArray[Any]:
