@@ -14,6 +14,10 @@ COMMANDS = [
     ["fit"],
     ["predict"],
     ["evaluate"],
+    ["compare"],
+    ["reproduce"],
+    *(["ledger", name] for name in ("export", "import", "show")),
+    *(["bench", name] for name in ("speed", "start")),
     *(["data", name] for name in ("list", "get", "info", "verify", "convert")),
 ]
 
@@ -35,7 +39,7 @@ def test_help_lists_the_commands(run_cli, words):
 def test_every_command_takes_the_same_options(run_cli, command):
     outcome = run_cli(*command, "--help")
     assert outcome.code == 0
-    for option in ("--json", "--seed", "--threads", "--debug"):
+    for option in ("--json", "--seed", "--threads", "--quiet", "--debug"):
         assert option in outcome.stdout
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import pytest
 import typer
 
 from adagcn.cli import guard
-from adagcn.cli.options import Debug
+from adagcn.cli.command_state import current_state
+from adagcn.cli.options import Debug, Quiet
+from adagcn.cli.output import note
 from adagcn.errors import (
     FormatError,
     GraphNotice,
@@ -32,10 +35,10 @@ def replace_command(monkeypatch):
         app = typer.Typer()
 
         @app.callback()
-        def root(debug: Debug = False) -> None: ...
+        def root(quiet: Quiet = False, debug: Debug = False) -> None: ...
 
         @app.command()
-        def work(debug: Debug = False) -> None:
+        def work(quiet: Quiet = False, debug: Debug = False) -> None:
             function()
 
         monkeypatch.setattr(guard, "app", app)
@@ -88,10 +91,54 @@ def test_other_errors_are_one_line_too(replace_command, run_cli, error, code, wo
     assert words in outcome.stderr
 
 
-def test_an_interrupted_command_says_nothing(replace_command, run_cli):
+def test_an_interrupted_command_says_so(replace_command, run_cli):
     replace_command(raising(KeyboardInterrupt()))
     outcome = run_cli("work")
-    assert (outcome.code, outcome.stdout, outcome.stderr) == (130, "", "")
+    assert (outcome.code, outcome.stdout, outcome.stderr) == (130, "", "adagcn: interrupted\n")
+
+
+@pytest.mark.parametrize("existed", [False, True])
+def test_an_interrupted_command_says_that_its_file_was_not_written(
+    replace_command, run_cli, tmp_path, existed
+):
+    out = tmp_path / "model.adagcn"
+    if existed:
+        out.touch()
+
+    def work():
+        current_state().out = out
+        raise KeyboardInterrupt
+
+    replace_command(work)
+    rest = "" if existed else f"; {out} was not written"
+    assert run_cli("work").stderr == f"adagcn: interrupted{rest}\n"
+
+
+def test_a_command_that_said_that_it_was_interrupted_does_not_say_it_twice(
+    replace_command, run_cli
+):
+    def work():
+        note("interrupted; 3 new runs are kept in l.sqlite")
+        raise KeyboardInterrupt
+
+    replace_command(work)
+    outcome = run_cli("work")
+    assert outcome.code == 130
+    assert outcome.stderr == "adagcn: note: interrupted; 3 new runs are kept in l.sqlite\n"
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_quiet_leaves_out_notes_but_not_errors(replace_command, run_cli, where):
+    def work():
+        note("of no use")
+        warn_twice()
+        raise InputError("AGC-I000", "the thing is wrong")
+
+    replace_command(work)
+    words = ["--quiet", "work"] if where == "before" else ["work", "--quiet"]
+    outcome = run_cli(*words)
+    assert outcome.stderr == "adagcn: error: the thing is wrong [AGC-I000]\n"
+    assert "note" in run_cli("work").stderr
 
 
 @pytest.mark.parametrize("words", [["--debug", "work"], ["work", "--debug"]])
@@ -159,8 +206,11 @@ sys.exit(guard.run_guarded(["--"]))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
-def test_signals_end_the_process_quietly(number, code):
+@pytest.mark.parametrize(
+    ("number", "code", "word"),
+    [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated"), ("SIGHUP", 129, "hung up")],
+)
+def test_signals_end_the_process_with_one_line(number, code, word):
     process = subprocess.Popen(
         [sys.executable, "-c", _SLEEPER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -172,4 +222,12 @@ def test_signals_end_the_process_quietly(number, code):
         process.kill()
         process.wait()
     assert process.returncode == code
-    assert stderr == ""
+    assert stderr == f"adagcn: {word}\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+@pytest.mark.parametrize("words", ["--help", "data list", "data list --json"])
+def test_a_reader_that_leaves_early_is_no_error(words):
+    command = f"{shlex.quote(sys.executable)} -m adagcn.cli {words} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,18 +1,18 @@
 """The command line: parses, calls the library, prints.
 
 :func:`main` is what ``adagcn`` runs. It turns whatever happens into an exit code and, when
-something went wrong, one line on standard error:
+something went wrong or ended it, one line on standard error:
 
-===  ==========================================================
-0    done
+===  =============================================================
+0    done, or the reader of standard output left early (``| head``)
 1    a fault of the program (run again with ``--debug``)
 2    a command line that cannot be understood
 3    input: an argument, a table or a file that cannot be used
 4    a damaged or unsafe file
 5    memory, disk, network or an optional package is missing
-7    a computation left the finite numbers
+7    a computation gave NaN or infinity
 129  hung up, 130 interrupted (Ctrl-C), 143 terminated
-===  ==========================================================
+===  =============================================================
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         What the process should end with.
     """
     try:
-        # Here and not above, so that Ctrl-C while the imports run ends quietly too.
+        # Here and not above, so that Ctrl-C while the imports run ends in one line too.
         from adagcn.cli.guard import run_guarded
 
         return run_guarded(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt:
+        print("adagcn: interrupted", file=sys.stderr)
         return 130

@@ -14,7 +14,7 @@ from adagcn.cli.demo import demo
 from adagcn.cli.evaluate import evaluate
 from adagcn.cli.fit import fit
 from adagcn.cli.ledger import ledger_app
-from adagcn.cli.options import Debug
+from adagcn.cli.options import Debug, Quiet
 from adagcn.cli.predict import predict
 from adagcn.cli.reproduce import reproduce
 
@@ -33,6 +33,7 @@ def _root(
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Classify the nodes of a graph from few labels, by boosting over its hops."""

@@ -9,13 +9,14 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, NoReturn, TextIO
 
 from typer import Abort, TyperException
 
 from adagcn.cli.app import app
+from adagcn.cli.command_state import CommandState, running
+from adagcn.cli.option_words import error_in_options, in_options
 from adagcn.cli.output import note, one_line
 from adagcn.errors import AdaGCNError, AdaGCNWarning
 
@@ -28,56 +29,40 @@ class _Ended(BaseException):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.exit_code = 128 + number
-
-
-@dataclass
-class CommandState:
-    """The state of one run of the command line.
-
-    Parameters
-    ----------
-    debug : bool
-        Whether traces and other libraries' warnings are shown.
-    notes : set of str
-        The warnings already shown; each is shown once.
-    """
-
-    debug: bool = False
-    notes: set[str] = field(default_factory=set)
+        self.word = "terminated" if number == signal.SIGTERM else "hung up"
 
 
 def run_guarded(argv: Sequence[str]) -> int:
     """Run the command that ``argv`` names and return its exit code; see :mod:`adagcn.cli`."""
     state = CommandState(debug=os.environ.get("ADAGCN_DEBUG", "") not in ("", "0"))
     _survive_odd_encodings()
-    with _ending_signals(), _warnings_as_notes(state):
+    with _ending_signals(), _warnings_as_notes(state), running(state), _same_streams():
         try:
-            code = app(
-                args=list(argv) or ["--help"],
-                standalone_mode=False,
-                prog_name="adagcn",
-                obj=state,
-            )
+            code = app(args=list(argv) or ["--help"], standalone_mode=False, prog_name="adagcn")
             sys.stdout.flush()
-            return code if isinstance(code, int) else 0
-        except BrokenPipeError:
+        except (BrokenPipeError, SystemExit) as error:  # Typer and rich exit on a broken pipe
+            if not isinstance(error.__context__ or error, BrokenPipeError):
+                raise
             _drop_stdout()
-            return 1
+            return 0  # the reader, such as head, has seen enough
         except (Exception, KeyboardInterrupt, _Ended) as error:
             if state.debug:
                 traceback.print_exc()
-            return _report(error)
+            return _report(error, state)
+    if code == _INTERRUPTED:  # what Typer makes of Ctrl-C
+        return _end_early("interrupted", _INTERRUPTED, state)
+    return code if isinstance(code, int) else 0
 
 
-def _report(error: BaseException) -> int:
-    """Print what happened on one line, unless the user knows, and return the exit code."""
+def _report(error: BaseException, state: CommandState) -> int:
+    """Print what happened on one line and return the exit code."""
     match error:
         case _Ended():
-            return error.exit_code
+            return _end_early(error.word, error.exit_code, state)
         case KeyboardInterrupt() | Abort():
-            return _INTERRUPTED
+            return _end_early("interrupted", _INTERRUPTED, state)
         case AdaGCNError():
-            return _fail(str(error), error.exit_code)
+            return _fail(error_in_options(error), error.exit_code)
         case TyperException():
             return _fail(_usage(error), error.exit_code)
         case MemoryError():
@@ -87,6 +72,15 @@ def _report(error: BaseException) -> int:
     return _fail(
         f"unexpected {type(error).__name__}: {error}. Run again with --debug for the traceback", 1
     )
+
+
+def _end_early(word: str, code: int, state: CommandState) -> int:
+    """Say that the command was ended, unless it said so itself, and what became of its file."""
+    if not any(text.startswith("interrupted") for text in state.notes):
+        unwritten = state.out is not None and not state.out.exists()
+        rest = f"; {state.out} was not written" if unwritten else ""
+        print(f"adagcn: {one_line(word + rest)}", file=sys.stderr)
+    return code
 
 
 def _usage(error: TyperException) -> str:
@@ -132,15 +126,25 @@ def _warnings_as_notes(state: CommandState) -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         ours = issubclass(category, AdaGCNWarning)
-        text = str(message) if ours else f"{category.__name__}: {message} ({filename}:{lineno})"
+        text = f"{category.__name__}: {message} ({filename}:{lineno})"
+        text = one_line(in_options(str(message)) if ours else text)
         if (ours or state.debug) and text not in state.notes:
-            state.notes.add(text)
             note(text)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = show
         yield
+
+
+@contextmanager
+def _same_streams() -> Iterator[None]:
+    """Take back the streams that Typer wraps when a pipe breaks."""
+    streams = sys.stdout, sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
 
 
 def _survive_odd_encodings() -> None:

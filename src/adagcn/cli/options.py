@@ -10,13 +10,18 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from adagcn.cli.command_state import current_state
+
 _EVERYWHERE = "Options of every command"
 
 
-def _turn_on_debug(context: typer.Context, value: bool) -> bool:
-    state = context.find_root().obj
-    if value and state is not None:
-        state.debug = True
+def _turn_on_debug(value: bool) -> bool:
+    current_state().debug |= value
+    return value
+
+
+def _turn_on_quiet(value: bool) -> bool:
+    current_state().quiet |= value
     return value
 
 
@@ -26,6 +31,15 @@ Debug = Annotated[
         "--debug",
         callback=_turn_on_debug,
         help="Show the traceback of an error (or set ADAGCN_DEBUG=1).",
+        rich_help_panel=_EVERYWHERE,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        callback=_turn_on_quiet,
+        help="No notes and no progress bar; errors are shown.",
         rich_help_panel=_EVERYWHERE,
     ),
 ]
@@ -75,6 +89,7 @@ class Common:
             rich_help_panel=_EVERYWHERE,
         ),
     ] = 1
+    quiet: Quiet = False
     debug: Debug = False
 
 
@@ -99,6 +114,7 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
         spread += [_keyword(parameter, hints)] if group is None else _options_of(group)
 
     def run(**values: Any) -> None:
+        current_state().out = values.get("out")
         for name, group in groups.items():
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         command(**values)

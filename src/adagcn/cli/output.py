@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from adagcn.cli.command_state import current_state
 from adagcn.errors import InputError
 
 _NARROWEST_NAMES = 16  # columns; the names of rows may be folded down to this
@@ -31,13 +32,23 @@ def one_line(text: str) -> str:
 
 
 def note(text: str) -> None:
-    """Print a note on standard error; the command continues."""
-    print(f"adagcn: note: {one_line(text)}", file=sys.stderr)
+    """Print a note on standard error, unless the command is to be quiet; it continues."""
+    state = current_state()
+    if not state.quiet:
+        state.notes.append(one_line(text))
+        print(f"adagcn: note: {one_line(text)}", file=sys.stderr)
+
+
+class _Terminal(Console):
+    """A console that leaves it to the guard to end the command when its reader has left."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 def screen(*, stderr: bool = False) -> Console:
     """Return the terminal as it is now; user text is never taken for markup."""
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    return _Terminal(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
 def print_json(facts: Mapping[str, Any]) -> None:
@@ -156,7 +167,7 @@ def check_out(path: Path | None, *, force: bool, name: str = "--out") -> None:
 
 @contextmanager
 def steps_bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on standard error if it is a terminal, and nothing otherwise.
+    """Show a progress bar on standard error if it is a terminal and notes are wanted.
 
     Parameters
     ----------
@@ -177,7 +188,7 @@ def steps_bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
         TimeElapsedColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=current_state().quiet or not console.is_terminal,
     ) as progress:
         task = progress.add_task(what, total=total)
         yield lambda: progress.advance(task)

@@ -1,0 +1,117 @@
+"""The library's messages in the words of the command line: ``--directed``, not ``directed=``.
+
+The library names Python arguments in its errors and warnings. Here they become the options that
+set them. Values that the user gave are left alone: a column may well be called ``id_column``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from adagcn.errors import AdaGCNError
+
+# Arguments of the library and the options that set them.
+OPTIONS = {
+    "data_dir": "--data-dir",
+    "directed": "--directed",
+    "drop": "--drop",
+    "duplicates": "--duplicates",
+    "id_column": "--id",
+    "label_column": "--label",
+    "max_bytes": "--max-size",
+    "metric": "--metric",
+    "missing": "--missing",
+    "n_stop": "--stop",
+    "n_threads": "--threads",
+    "one_hot": "--one-hot",
+    "preset": "--preset",
+    "random_state": "--seed",
+    "score_fraction": "--score",
+    "self_loops": "--self-loops",
+    "separator": "--separator",
+    "source": "--source",
+    "splits_file": "--splits-file",
+    "stand_in": "--stand-in",
+    "stop_fraction": "--stop",
+    "target": "--target",
+    "train_per_class": "--train-per-class",
+    "unlabeled": "--unlabeled",
+    "weight": "--weight",
+}
+# Flags that are on or off.
+FLAGS = {
+    "header=False": "--no-header",
+    "offline=True": "--offline",
+    "refit=True": "--refit",
+}
+# Hyper-parameters that messages name with a value.
+HYPER_PARAMETERS = (
+    "combine",
+    "device",
+    "feature_norm",
+    "learning_rate",
+    "n_layers",
+    "tolerance",
+    "validation_fraction",
+)
+# Remedies that a program can follow and a command cannot, by the code of the error.
+REMEDIES = {
+    "AGC-I104": "check the ids, or list every node in --features",
+    "AGC-I120": "give an .npz graph as DATA, not as a table",
+    "AGC-I614": "make the labels all numbers or all text",
+    "AGC-I616": "add labeled nodes of another class to --labels",
+    "AGC-I621": "use a split that has stopping nodes, or --set validation_fraction=0.2",
+    "AGC-I633": "name the graph: DATA, or --edges with its tables",
+    "AGC-I641": "label more nodes, or use --set validation_fraction=0",
+    "AGC-F705": "give a file that adagcn fit --out wrote",
+    "AGC-I624": "give a file that adagcn fit --out wrote",
+}
+
+# 'max' or 'sum', ['a', 'b'], 0.2, or nothing at all
+_VALUE = r"(?P<value>\[[^\]]*\]|'[^']*'(?:(?:,| or) '[^']*')*|[\w.,]*\w)?"
+_NAMES = "|".join((*OPTIONS, *HYPER_PARAMETERS))
+_ASSIGNED = re.compile(rf"(?<!--set )\b(?P<name>{_NAMES})={_VALUE}")
+_SWITCH = re.compile(r"\b(?:variant=)?Variant\((?P<name>\w+)=(?P<value>'[^']*'|[\w.]+)\)")
+# A bare name is one only if no English word is spelled like it; in quotes it is the user's.
+_NAMED = re.compile(
+    rf"(?<!['\w-])(?:{'|'.join(name for name in OPTIONS if '_' in name)})(?!['\w=])"
+)
+_FLAG = re.compile("|".join(FLAGS))
+
+
+def in_options(text: str) -> str:
+    """Return a message of the library with options in place of Python arguments.
+
+    >>> in_options("12 self-loops, but self_loops='error'")
+    '12 self-loops, but --self-loops error'
+    >>> in_options("lower train_per_class, or use validation_fraction=0")
+    'lower --train-per-class, or use --set validation_fraction=0'
+    """
+    text = _FLAG.sub(lambda match: FLAGS[match[0]], text)
+    text = _SWITCH.sub(lambda match: f"--set variant.{match['name']}={_value(match)}", text)
+    text = _ASSIGNED.sub(_option, text)
+    return _NAMED.sub(lambda match: OPTIONS[match[0]], text)
+
+
+def error_in_options(error: AdaGCNError) -> str:
+    """Return the whole message of an error in the words of the command line."""
+    fix = REMEDIES.get(error.code, error.fix)
+    translated = AdaGCNError(
+        error.code,
+        in_options(error.problem),
+        got=error.got,
+        fix=None if fix is None else in_options(fix),
+    )
+    return str(translated)
+
+
+def _option(match: re.Match[str]) -> str:
+    option = OPTIONS.get(match["name"])
+    if option is None:
+        return f"--set {match['name']}={_value(match)}"
+    return f"{option} {_value(match)}".rstrip()
+
+
+def _value(match: re.Match[str]) -> str:
+    """Return a value as one types it: without quotes and brackets."""
+    return (match["value"] or "").strip("[]").replace("'", "")
