@@ -16,12 +16,15 @@ from adagcn.errors import GraphNotice, InputError
 from adagcn.formats import foreign
 from adagcn.formats.adjacency import Directed, Duplicates, EdgeRules, SelfLoops
 from adagcn.formats.assembly import Parts, parts_from_edges, parts_from_matrix
+from adagcn.formats.changes import Changes
 from adagcn.formats.edges import read_edges
+from adagcn.formats.feature_tables import FeatureRules, Missing
 from adagcn.formats.frozen import content_digest, read_only
 from adagcn.formats.graph_file import read_graph, write_graph
 from adagcn.formats.node_ids import as_ids
 from adagcn.formats.node_index import NodeIndex
 from adagcn.formats.nodes import NodeSource
+from adagcn.formats.text_files import Progress, TextRules
 
 Features: TypeAlias = "NDArray[np.floating[Any]] | sparse.csr_array"
 FeatureNorm: TypeAlias = Literal["l1"]
@@ -53,7 +56,9 @@ class Graph:
     feature_norm : {"l1"} or None
         The norm by which the rows of ``features`` have been divided.
     changes : tuple of str
-        What was changed while the graph was read or cleaned, one phrase per change.
+        What was read, changed and left out while the graph was read or cleaned, in phrases.
+    feature_names : ndarray of shape (n_features,) or None
+        The names of the feature columns, all different. A model matches columns by them.
     """
 
     adjacency: sparse.csr_array
@@ -64,11 +69,13 @@ class Graph:
     name: str | None = None
     feature_norm: FeatureNorm | None = None
     changes: tuple[str, ...] = field(default=())
+    feature_names: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         """Replace the arrays by read-only views; the given arrays stay writable."""
-        for name in ("adjacency", "features", "node_ids", "labels", "classes"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
+        for name in ("adjacency", "features", "node_ids", "labels", "classes", "feature_names"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property
     def n_nodes(self) -> int:
@@ -126,7 +133,7 @@ class Graph:
         named = f"{self.name!r}, " if self.name else ""
         counts = f"{self.n_nodes:,} nodes, {self.n_edges:,} edges, {self.n_features:,} features"
         kind = ", directed" if self.is_directed else ""
-        return f"Graph({named}{counts}, {self.n_classes} classes{kind})"
+        return f"Graph({named}{counts}, {self.n_classes:,} classes{kind})"
 
     def __sklearn_clone__(self) -> Graph:
         """Return the graph itself: clones of an estimator share it."""
@@ -224,45 +231,75 @@ class Graph:
         node_ids: Any = None,
         id_column: str | None = None,
         label_column: str | None = None,
+        unlabeled: Any = None,
+        feature_names: Any = None,
+        one_hot: Any = None,
+        drop: Any = (),
+        missing: Missing = "error",
         directed: Directed = "ignore",
         self_loops: SelfLoops = "keep",
         duplicates: Duplicates = "max",
+        separator: str | None = None,
         header: bool | None = None,
         name: str | None = None,
+        progress: Progress | None = None,
     ) -> Graph:
         """Build a graph from a list of edges, or from an object of another library.
 
         The nodes are those of ``node_ids``, else of the feature table, else the ids in the edges,
         sorted. Nodes without edges stay. Ids are integers of any size or strings and are never
-        rounded; in a CSV file they are integers if all of them are written as integers (``7``, not
-        ``007``), else strings.
+        rounded; in a text file they are integers if all of them are written as integers (``7``,
+        not ``007``), else strings without the spaces around them.
+
+        What a file is, its first bytes say and not its name: text with any separator and with or
+        without comments (``#``) and column names, JSON, Parquet or a folder of it, svmlight; plain
+        or compressed (gzip, zstd, bzip2). ``changes`` says what each file was taken for.
 
         Parameters
         ----------
         edges : path, frame, array, pair or graph
-            A CSV file (comma, tab, semicolon or space between fields, UTF-8) or a Parquet file; a
-            frame of pandas, polars or pyarrow; rows of two ids, as an array or a list; or a tuple
-            ``(sources, targets)``. A scipy matrix, networkx graph or PyTorch Geometric ``Data`` is
-            passed on to its own constructor.
+            A table whose first two columns are the ends of the edges; a JSON file of nodes and
+            links, adjacency lists or pairs; rows of two ids, as an array or a list; or a tuple
+            ``(sources, targets)``. A frame is one of pandas, polars or pyarrow. A scipy matrix,
+            networkx graph or PyTorch Geometric ``Data`` is passed on to its own constructor.
         source, target : str, optional
             Columns of a table that hold the ends of the edges; its first two by default.
         weight : str or array of shape (n_edges,), optional
             Column or values of the edge weights, 1 by default. Edges of weight zero are dropped;
             negative, NaN and infinite weights are refused.
         features : path, frame, array or sparse matrix, optional
-            A table with an id column and numeric columns, or one row per node in the order of
-            ``node_ids`` (without ``node_ids`` the ids are 0 to n − 1 and row i is node i). By
-            default each node is its own feature: the identity matrix.
-        labels : path, frame, mapping or array, optional
-            A table with an id column and a label column, a mapping from id to label, or one label
-            per node in the order of ``features``. ``None``, −1 and missing nodes are unlabeled.
+            A wide table (an id column and a column for each feature), a long one (node, feature
+            and, optionally, value; what is not listed is zero), a JSON file (``{"id": [values]}``,
+            ``{"id": [numbers of features]}`` or ``{"id": {"name": value}}``), an svmlight file, or
+            one row per node in the order of ``node_ids`` (without ``node_ids`` the ids are 0 to
+            n − 1 and row i is node i). By default each node is its own feature: the identity
+            matrix.
+        labels : path, frame, mapping, pandas column or array, optional
+            A table with an id column and a label column, a mapping or JSON file from id to label,
+            a pandas column whose index holds ids, or one label per node in the order of
+            ``features``. Missing labels and missing nodes are unlabeled.
         node_ids : column, optional
             The ids of all nodes, in order.
         id_column : str, optional
-            The id column of the feature and label tables, the first by default.
+            The id column of the feature and label tables; by default the index of a pandas frame,
+            if it holds ids, else the first column.
         label_column : str, optional
             The label column of the label table, the second by default; without ``labels``, a
             column of the feature table.
+        unlabeled : value or list of values, optional
+            What stands for an unknown label besides a missing one, such as −1. By default −1 is a
+            class like any other.
+        feature_names : list of str, optional
+            The names of the columns of ``features`` where it is an array; tables have their own.
+        one_hot : list of str or "all", optional
+            Columns of the feature table that become one column per value, 100 values at most;
+            ``"all"`` stands for every column of text. By default text is refused.
+        drop : list of str
+            Columns of the feature table to leave out. Dates are neither numbers nor text: drop
+            them, or turn them into numbers. Truth values are 0 and 1.
+        missing : {"error", "mean", "neighbors"}
+            What to do with missing features: refuse them, fill in the mean of the column, or the
+            mean of the nearest nodes that have a value.
         directed : {"ignore", "keep", "reverse", "error"}
             ``"ignore"``: an edge runs both ways; if it is listed both ways, the larger weight
             counts. ``"keep"``: a node gathers from the targets of its edges. ``"reverse"``: a node
@@ -272,17 +309,22 @@ class Graph:
             What to do with edges from a node to itself.
         duplicates : {"max", "sum", "error"}
             The weight of an edge that is listed more than once.
+        separator : str, optional
+            What stands between the fields of text files, one character or a few; a space stands
+            for any run of spaces and tabs. By default the first lines tell.
         header : bool, optional
-            Whether the CSV file of the edges starts with a line of column names; by default it
-            must, and a line that looks like data is refused. Without names the columns are called
-            ``"0"``, ``"1"`` and so on. Files of features and labels must have names.
+            Whether a text file of edges starts with a line of column names; by default its content
+            tells, and the other files always go by theirs. Without names the columns are called
+            ``"0"``, ``"1"`` and so on.
         name : str, optional
             A name for messages.
+        progress : callable, optional
+            Called with the bytes of the edge file read so far and its size.
 
         Returns
         -------
         Graph
-            The graph; ``changes`` says what was changed.
+            The graph; ``changes`` says what was read, changed and left out.
 
         Raises
         ------
@@ -303,14 +345,34 @@ class Graph:
         Graph(3 nodes, 2 edges, 3 features, 2 classes)
         >>> graph.positions(["eve", "ann"])
         array([2, 0])
+
+        Every layout has an example in ``docs/your-tables.md``; the short of it::
+
+            Graph.from_edges("edges.csv", features="wide.csv", labels="labels.csv")
+            Graph.from_edges("snap.txt.gz", features="long.csv", labels="labels.parquet")
+            Graph.from_edges("node-link.json", features="features.json", labels="labels.json")
+            Graph.from_edges(edges_frame, features=frame.set_index("id"), labels=series)
+            Graph.from_edges("parquet-folder", features="rows.svm")
         """
         rules = EdgeRules(directed, self_loops, duplicates)
-        nodes = NodeSource(features, labels, node_ids, id_column, label_column)
+        text = TextRules(separator)
+        nodes = NodeSource(
+            features,
+            labels,
+            node_ids,
+            id_column,
+            label_column,
+            feature_names=feature_names,
+            rules=FeatureRules(one_hot, drop, missing),
+            unlabeled=unlabeled,
+            text=text,
+        )
         columns = {"source": source, "target": target, "header": header}
         if sparse.issparse(edges):
             merging = None if duplicates == "max" else duplicates
             _refuse(edges, {**columns, "weight": weight, "duplicates": merging})
             return cls._assembled(parts_from_matrix(edges, nodes, rules), name)
+        changes = Changes()
         if foreign.is_networkx(edges):
             _refuse(edges, {**columns, "node_ids": node_ids})
             nodes = replace(nodes, node_ids=foreign.networkx_ids(edges))
@@ -320,9 +382,14 @@ class Graph:
             edge_list, nodes = foreign.pyg_edges(edges), foreign.pyg_nodes(edges, nodes)
         else:
             edge_list = read_edges(
-                edges, source=source, target=target, weight=weight, header=header
+                edges,
+                changes,
+                source=source,
+                target=target,
+                weight=weight,
+                rules=replace(text, header=header, progress=progress),
             )
-        return cls._assembled(parts_from_edges(edge_list, nodes, rules), name)
+        return cls._assembled(parts_from_edges(edge_list, nodes, rules, changes), name)
 
     @classmethod
     def from_scipy(  # noqa: PLR0913
@@ -335,6 +402,7 @@ class Graph:
         weighted: bool = True,
         directed: Directed = "ignore",
         self_loops: SelfLoops = "keep",
+        unlabeled: Any = None,
         name: str | None = None,
     ) -> Graph:
         """Build a graph from its adjacency matrix; entry (i, j) is an edge from node i to node j.
@@ -347,7 +415,7 @@ class Graph:
             As in :meth:`from_edges`, in the order of the rows; ids are 0 to n − 1 by default.
         weighted : bool
             Whether the values are weights; otherwise every weight is 1.
-        directed, self_loops, name
+        directed, self_loops, unlabeled, name
             As in :meth:`from_edges`; an asymmetric matrix is made symmetric by default.
 
         Returns
@@ -356,7 +424,7 @@ class Graph:
             The graph; errors and notices are those of :meth:`from_edges`.
         """
         rules = EdgeRules(directed, self_loops, weighted=weighted)
-        nodes = NodeSource(features, labels, node_ids)
+        nodes = NodeSource(features, labels, node_ids, unlabeled=unlabeled)
         return cls._assembled(parts_from_matrix(adjacency, nodes, rules), name)
 
     @classmethod
@@ -370,6 +438,7 @@ class Graph:
         directed: Directed = "ignore",
         self_loops: SelfLoops = "keep",
         duplicates: Duplicates = "max",
+        unlabeled: Any = None,
         name: str | None = None,
     ) -> Graph:
         """Build a graph from a networkx graph, its nodes in the order of ``graph.nodes``.
@@ -385,7 +454,7 @@ class Graph:
         weight : str or None
             The edge attribute that holds the weight, 1 where it is missing; with ``None`` all
             weights are 1.
-        directed, self_loops, duplicates, name
+        directed, self_loops, duplicates, unlabeled, name
             As in :meth:`from_edges`; parallel edges are duplicates.
 
         Returns
@@ -397,7 +466,7 @@ class Graph:
         if isinstance(names, list) and all(isinstance(item, str) for item in names):
             features = foreign.networkx_features(graph, names)
         labels = None if label is None else foreign.networkx_labels(graph, label)
-        nodes = NodeSource(features, labels, foreign.networkx_ids(graph))
+        nodes = NodeSource(features, labels, foreign.networkx_ids(graph), unlabeled=unlabeled)
         rules = EdgeRules(directed, self_loops, duplicates)
         edges = foreign.networkx_edges(graph, weight)
         return cls._assembled(parts_from_edges(edges, nodes, rules), name)
@@ -410,6 +479,7 @@ class Graph:
         directed: Directed = "ignore",
         self_loops: SelfLoops = "keep",
         duplicates: Duplicates = "max",
+        unlabeled: Any = None,
         name: str | None = None,
     ) -> Graph:
         """Build a graph from a ``Data`` object of PyTorch Geometric; ids are 0 to n − 1.
@@ -419,7 +489,7 @@ class Graph:
         data : torch_geometric.data.Data
             ``edge_index``, ``x`` and ``y`` are used, and as weights ``edge_weight`` or an
             ``edge_attr`` of one column.
-        directed, self_loops, duplicates, name
+        directed, self_loops, duplicates, unlabeled, name
             As in :meth:`from_edges`; one-way edges are made two-way by default.
 
         Returns
@@ -428,20 +498,30 @@ class Graph:
             The graph; errors and notices are those of :meth:`from_edges`.
         """
         rules = EdgeRules(directed, self_loops, duplicates)
-        nodes = foreign.pyg_nodes(data, NodeSource())
+        nodes = foreign.pyg_nodes(data, NodeSource(unlabeled=unlabeled))
         return cls._assembled(parts_from_edges(foreign.pyg_edges(data), nodes, rules), name)
 
     @classmethod
-    def from_npz(cls, path: str | os.PathLike[str], name: str | None = None) -> Graph:
+    def from_npz(
+        cls,
+        path: str | os.PathLike[str],
+        name: str | None = None,
+        *,
+        max_bytes: int | None = None,
+    ) -> Graph:
         """Read a graph from an ``.npz`` file without cleaning it; directed edges stay directed.
 
         Parameters
         ----------
         path : str or path-like
-            A file written by :meth:`to_npz`, or one in PPNP's layout (``adj_matrix.*``,
-            ``attr_matrix.*``, ``labels``, ``class_names``). Object arrays are never unpickled.
+            A file written by :meth:`to_npz`, or in one of the layouts in use: PPNP's
+            (``adj_matrix.*``, ``attr_matrix.*``, ``labels``, ``class_names``), Shchur's
+            (``adj_data``, ``attr_data``, …), or ``edges``, ``node_features`` and ``node_labels``.
+            Object arrays are never unpickled. Labels of −1 are unknown.
         name : str, optional
             A name for messages.
+        max_bytes : int, optional
+            What the file may unpack to: by default 2 GiB, or twenty times its size if that is more.
 
         Returns
         -------
@@ -457,7 +537,7 @@ class Graph:
         UnsafeFileError
             If one of its arrays would have to be unpickled.
         """
-        parts, norm = read_graph(path)
+        parts, norm = read_graph(path, max_bytes)
         return replace(cls._assembled(parts, name), feature_norm=norm)
 
     def to_npz(self, path: str | os.PathLike[str]) -> None:
@@ -468,7 +548,14 @@ class Graph:
         path : str or path-like
             The file, written completely or not at all.
         """
-        parts = Parts(self.adjacency, self.features, self.node_ids, self.labels, self.classes)
+        parts = Parts(
+            self.adjacency,
+            self.features,
+            self.node_ids,
+            self.labels,
+            self.classes,
+            feature_names=self.feature_names,
+        )
         write_graph(path, parts, self.feature_norm)
 
     @classmethod
@@ -482,6 +569,7 @@ class Graph:
             parts.classes,
             name=name,
             changes=tuple(parts.changes.phrases),
+            feature_names=parts.feature_names,
         )
         if parts.changes.surprises:
             which = f"graph {name!r}" if name else "graph"

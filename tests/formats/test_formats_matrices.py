@@ -89,7 +89,9 @@ def test_the_input_stays_as_it_was(columns):
 def test_values_that_are_not_finite(container, bad, dtype):
     values = VALUES.astype(dtype)
     values[1, 0] = values[2, 1] = bad
-    with pytest.raises(InputError, match=r"2 values \(NaN.*the first in row 1, column 0"):
+    what = "missing" if np.isnan(bad) else "NaN, infinite or too large"
+    counts = "1 in column 0, 1 in column 1; the first is at row 1, column 0"
+    with pytest.raises(InputError, match=rf"2 values \({what}\) .*{counts}"):
         as_features(container(values))
 
 

@@ -123,15 +123,13 @@ def _defused(table: pa.Table) -> pa.Table:
 def _read_ids(nodes: str, id_column: str | None, graph: Graph) -> NDArray[Any]:
     """Return the ids in a table or on standard input, of the same kind as the graph's."""
     from adagcn.formats.node_ids import as_id_column, of_one_kind
-    from adagcn.formats.tables import read_table
+    from adagcn.formats.tables import Columns, read_table
 
     if nodes == "-":
         lines = [line for line in sys.stdin.read().splitlines() if line]
         asked = as_id_column(lines, "--nodes", untyped=True)
     else:
-        table, names = read_table(
-            Path(nodes), "--nodes", text=[id_column], only_text=True, header=None
-        )
+        table, names = read_table(Path(nodes), "--nodes", Columns([id_column], also=()))
         asked = as_id_column(table.columns[names[0]], "--nodes", untyped=table.untyped)
     known = as_id_column(graph.node_ids, "the graph")
     return of_one_kind([asked, known])[0].ids

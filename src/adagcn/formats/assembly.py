@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from adagcn.errors import InputError, counted
-from adagcn.formats.adjacency import (
-    Changes,
-    EdgeRules,
-    adjacency_from_edges,
-    adjacency_from_matrix,
-)
+from adagcn.formats.adjacency import EdgeRules, adjacency_from_edges, adjacency_from_matrix
+from adagcn.formats.changes import Changes
 from adagcn.formats.columns import is_tensor, tensor_to_numpy
 from adagcn.formats.edges import EdgeList
+from adagcn.formats.feature_tables import filled
 from adagcn.formats.labels import UNKNOWN, Encoded
 from adagcn.formats.matrices import Matrix, as_csr
-from adagcn.formats.node_ids import IdColumn, as_id_column, of_one_kind, union
+from adagcn.formats.node_ids import (
+    IdColumn,
+    alike_but_for_spaces,
+    as_id_column,
+    first_few,
+    of_one_kind,
+    union,
+)
 from adagcn.formats.node_index import NodeIndex
 from adagcn.formats.nodes import Nodes, NodeSource, read_nodes
+
+_FILLING_HOPS = 10  # how far a missing value is looked for
+_TINY = 1e-30
 
 
 @dataclass(frozen=True)
@@ -35,9 +43,12 @@ class Parts:
     labels: NDArray[np.int64]
     classes: NDArray[Any]
     changes: Changes = field(default_factory=Changes)
+    feature_names: NDArray[Any] | None = None
 
 
-def parts_from_edges(edges: EdgeList, source: NodeSource, rules: EdgeRules) -> Parts:
+def parts_from_edges(
+    edges: EdgeList, source: NodeSource, rules: EdgeRules, changes: Changes | None = None
+) -> Parts:
     """Return the parts of a graph given by its edges.
 
     The order of the nodes is that of ``node_ids``, else of the feature table, else of the rows of
@@ -48,21 +59,21 @@ def parts_from_edges(edges: EdgeList, source: NodeSource, rules: EdgeRules) -> P
     InputError
         If the pieces do not fit together.
     """
-    nodes = read_nodes(source)
-    ids = _settled({"sources": edges.sources, "targets": edges.targets, **nodes.id_columns})
-    index = NodeIndex(_node_order(ids, nodes))
-    ends = _ends(index, ids["sources"]), _ends(index, ids["targets"])
-    changes = Changes()
-    n_nodes = len(index.node_ids)
+    changes = Changes() if changes is None else changes
+    nodes = read_nodes(source, changes)
+    listed = {} if edges.nodes is None else {"nodes": edges.nodes}
+    ends = {"sources": edges.sources, "targets": edges.targets}
+    ids = _settled({**ends, **listed, **nodes.id_columns})
+    index = _node_index(ids, nodes)
     adjacency = adjacency_from_edges(
-        ends,
+        (_ends(index, ids["sources"]), _ends(index, ids["targets"])),
         edges.weights,
-        n_nodes,
+        len(index.node_ids),
         rules,
         changes,
         both_ways_expected=edges.both_ways_expected,
     )
-    return _completed(adjacency, index, nodes, ids, changes)
+    return _completed(adjacency, index, nodes, ids, source, changes)
 
 
 def parts_from_matrix(adjacency: Any, source: NodeSource, rules: EdgeRules) -> Parts:
@@ -73,8 +84,8 @@ def parts_from_matrix(adjacency: Any, source: NodeSource, rules: EdgeRules) -> P
     InputError
         If the pieces do not fit together.
     """
-    nodes = read_nodes(source)
     changes = Changes()
+    nodes = read_nodes(source, changes)
     if not sparse.issparse(adjacency):
         adjacency = _dense_adjacency(adjacency)
     matrix = adjacency_from_matrix(as_csr(adjacency, "adjacency"), rules, changes)
@@ -82,20 +93,25 @@ def parts_from_matrix(adjacency: Any, source: NodeSource, rules: EdgeRules) -> P
     ids = _settled({"node_ids": rows, **nodes.id_columns})
     node_ids = ids["node_ids"].ids
     _check_length("node_ids", len(node_ids), matrix.shape[0])
-    return _completed(matrix, NodeIndex(node_ids), nodes, ids, changes)
+    return _completed(matrix, NodeIndex(node_ids), nodes, ids, source, changes)
 
 
 def _settled(columns: dict[str, IdColumn]) -> dict[str, IdColumn]:
     return dict(zip(columns, of_one_kind(list(columns.values())), strict=True))
 
 
-def _node_order(ids: dict[str, IdColumn], nodes: Nodes) -> NDArray[Any]:
-    given = ids.get("node_ids", ids.get("features"))
+def _node_index(ids: dict[str, IdColumn], nodes: Nodes) -> NodeIndex:
+    """Return the nodes in their order."""
+    given = ids.get("node_ids") or (None if nodes.is_open else ids.get("features"))
     if given is not None:
-        return given.ids
-    ends = union([ids["sources"], ids["targets"]])
+        return NodeIndex(given.ids)
+    if nodes.n_rows is None and "nodes" in ids and not nodes.is_open:
+        return NodeIndex(ids["nodes"].ids)
+    ends = union([ids[name] for name in ("sources", "targets", "nodes") if name in ids])
+    if nodes.is_open:
+        return NodeIndex(union([ids[name] for name in ids if name != "labels"]), is_sorted=True)
     if nodes.n_rows is None:
-        return ends
+        return NodeIndex(ends, is_sorted=True)
     if ends.size and (ends.dtype != np.int64 or ends[0] < 0 or ends[-1] >= nodes.n_rows):
         raise InputError(
             "AGC-I190",
@@ -104,7 +120,7 @@ def _node_order(ids: dict[str, IdColumn], nodes: Nodes) -> NDArray[Any]:
             got=[*ends[:2].tolist(), *ends[2:][-2:].tolist()],
             fix="pass node_ids, the id of each row in order",
         )
-    return np.arange(nodes.n_rows)
+    return NodeIndex(np.arange(nodes.n_rows))
 
 
 def _ends(index: NodeIndex, column: IdColumn) -> NDArray[np.intp]:
@@ -116,23 +132,63 @@ def _completed(
     index: NodeIndex,
     nodes: Nodes,
     ids: dict[str, IdColumn],
+    source: NodeSource,
     changes: Changes,
 ) -> Parts:
     if not len(index.node_ids):
         problem = "the graph has no nodes"
         raise InputError("AGC-I191", problem, got=0, fix="give at least one edge or node id")
-    features = _aligned_features(nodes.features, ids.get("features"), index)
+    _tell_of_odd_ids(index, nodes, ids, changes)
+    features = _aligned_features(nodes, ids.get("features"), index, changes)
     if features is None:
-        changes.note("no features given: each node is its own feature (identity matrix)")
         features = sparse.eye_array(len(index.node_ids), dtype=np.float32, format="csr")
-    labels, classes = _aligned_labels(nodes.labels, ids.get("labels"), index)
-    return Parts(adjacency, features, index.node_ids, labels, classes, changes)
+        changes.note("no features given: each node is its own feature (identity matrix)")
+    elif source.rules.missing != "error":
+        fill = partial(_neighbor_means, adjacency)
+        features = filled(features, source.rules.missing, fill, changes).astype(features.dtype)
+    labels, classes = _aligned_labels(nodes.labels, ids.get("labels"), index, changes)
+    names = None if nodes.feature_names is None else np.array(nodes.feature_names, dtype=str)
+    return Parts(adjacency, features, index.node_ids, labels, classes, changes, names)
+
+
+def _tell_of_odd_ids(
+    index: NodeIndex, nodes: Nodes, ids: dict[str, IdColumn], changes: Changes
+) -> None:
+    """Tell of ids that differ by spaces only, and of column names that are nodes."""
+    alike = alike_but_for_spaces(index.node_ids)
+    if alike:
+        changes.note(f"ids differ by spaces only: {alike[0]!r} and {alike[1]!r}", surprising=True)
+    for argument, line in nodes.first_lines.items():
+        if index.node_ids.dtype.kind == "U" and index.find(np.array(line[:1]))[0] >= 0:
+            changes.note(
+                f"the first line of {argument} was taken for column names, but {line[0]!r} is a "
+                "node: if it is data, put a line of column names in front of it",
+                surprising=True,
+            )
+
+
+def _neighbor_means(
+    adjacency: sparse.csr_array, values: NDArray[Any], known: NDArray[np.bool_]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return values with gaps filled from the neighbors that have them, hop after hop."""
+    values, known = values.copy(), known.copy()
+    for _ in range(_FILLING_HOPS):
+        if known.all():
+            break
+        weights = adjacency @ known.astype(np.float32)
+        reached = (weights > 0) & ~known
+        if not reached.any():
+            break
+        means = (adjacency @ np.where(known, values, 0.0)) / np.maximum(weights, _TINY)
+        values[reached] = means[reached]
+        known |= reached
+    return values, known
 
 
 def _aligned_features(
-    features: Matrix | None, ids: IdColumn | None, index: NodeIndex
+    nodes: Nodes, ids: IdColumn | None, index: NodeIndex, changes: Changes
 ) -> Matrix | None:
-    n_nodes = len(index.node_ids)
+    features, n_nodes = nodes.features, len(index.node_ids)
     if features is None:
         return None
     if ids is None:
@@ -140,14 +196,21 @@ def _aligned_features(
         return features
     rows = np.full(n_nodes, -1, dtype=np.intp)
     rows[_rows_of(ids, index)] = np.arange(len(ids.codes))
-    if (rows < 0).any():
-        without = index.node_ids[rows < 0]
+    without = index.node_ids[rows < 0]
+    if len(without) and not nodes.is_open:
         problem = f"the feature table has no row for {counted(len(without), 'node')}"
-        raise InputError("AGC-I192", problem, got=without[:5].tolist(), fix="add their rows")
+        raise InputError("AGC-I192", problem, got=first_few(without), fix="add their rows")
+    if len(without):
+        changes.note(f"{counted(len(without), 'node')} without any feature: a row of zeros")
+        empty = sparse.csr_array((1, features.shape[1]), dtype=features.dtype)
+        features = sparse.csr_array(sparse.vstack([features, empty], format="csr"))
+        rows[rows < 0] = features.shape[0] - 1
     return features if np.array_equal(rows, np.arange(n_nodes)) else features[rows]
 
 
-def _aligned_labels(encoded: Encoded | None, ids: IdColumn | None, index: NodeIndex) -> Encoded:
+def _aligned_labels(
+    encoded: Encoded | None, ids: IdColumn | None, index: NodeIndex, changes: Changes
+) -> Encoded:
     labels = np.full(len(index.node_ids), UNKNOWN, dtype=np.int64)
     if encoded is None:
         return labels, np.empty(0, dtype=np.int64)
@@ -155,18 +218,40 @@ def _aligned_labels(encoded: Encoded | None, ids: IdColumn | None, index: NodeIn
     if ids is None:
         _check_length("labels", len(values), len(labels))
         return values, classes
-    labels[_rows_of(ids, index)] = values
-    return labels, classes
+    _check_once(ids)
+    known = index.find(ids.distinct)[ids.codes]
+    if len(known) and (known < 0).all():
+        problem = f"no id in {ids.argument} is a node of the graph"
+        got = f"{first_few(ids.distinct)} and {first_few(index.node_ids)}"
+        raise InputError("AGC-I1143", problem, got=got, fix="name the id column with id_column=")
+    absent = ids.ids[known < 0]
+    if len(absent):
+        phrase = f"{counted(len(absent), 'label')} left out, since the graph has no such node"
+        changes.note(f"{phrase}: {first_few(absent)}", surprising=True)
+    labels[known[known >= 0]] = values[known >= 0]
+    return _without_empty_classes(labels, classes) if len(absent) else (labels, classes)
+
+
+def _without_empty_classes(labels: NDArray[np.int64], classes: NDArray[Any]) -> Encoded:
+    """Return labels and classes without those that only nodes outside the graph had."""
+    used = np.unique(labels[labels >= 0])
+    renumbered = np.full(len(classes) + 1, UNKNOWN, dtype=np.int64)
+    renumbered[used] = np.arange(len(used))
+    return renumbered[labels], classes[used]
 
 
 def _rows_of(ids: IdColumn, index: NodeIndex) -> NDArray[np.intp]:
     positions = index.locate(ids, ids.argument)
-    if len(ids.distinct) < len(ids.codes):
-        counts = np.bincount(ids.codes)
-        problem = f"{ids.argument} lists some nodes more than once"
-        got = ids.distinct[counts > 1][:5].tolist()
-        raise InputError("AGC-I193", problem, got=got, fix="keep one row per node")
+    _check_once(ids)
     return positions
+
+
+def _check_once(ids: IdColumn) -> None:
+    counts = np.bincount(ids.codes, minlength=len(ids.distinct))
+    if len(counts) and counts.max() > 1:
+        problem = f"{ids.argument} lists some nodes more than once"
+        got = first_few(ids.distinct[counts > 1])
+        raise InputError("AGC-I193", problem, got=got, fix="keep one row per node")
 
 
 def _dense_adjacency(adjacency: Any) -> sparse.csr_array:

@@ -60,8 +60,13 @@ def arrow_to_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return as_objects(column.to_pylist())
 
 
-def exact_integers(values: Iterable[Any]) -> NDArray[Any]:
+def exact_integers(values: Iterable[Any] | NDArray[Any]) -> NDArray[Any]:
     """Return integers, or their decimal text, as int64 if all fit, else uint64, else objects."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "U":
+        try:
+            return np.asarray(pa.array(values).cast(pa.int64()).to_numpy())
+        except pa.ArrowInvalid:
+            pass  # past 64 bits
     exact = [int(value) for value in values]
     for dtype in (np.int64, np.uint64):
         limits = np.iinfo(dtype)
@@ -74,6 +79,13 @@ def are_decimals(texts: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which texts are integers as Python would print them: ``7``, not ``007``."""
     matches = pc.match_substring_regex(pa.array(texts, pa.string()), _CANONICAL_DECIMAL)
     return np.asarray(matches.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether one value stands for none: ``None``, NaN, or what pandas has for them."""
+    if isinstance(value, float | np.floating):
+        return bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def is_tensor(value: Any) -> bool:
@@ -111,6 +123,9 @@ def _plain_array(values: Any, argument: str) -> NDArray[Any]:
         raise InputError("AGC-I100", problem, got=values, fix="put it in a list")
     if is_tensor(values):
         return tensor_to_numpy(values)
+    if isinstance(values, np.ma.MaskedArray):
+        array = np.asarray(values.data)
+        return np.where(values.mask, None, array) if np.any(values.mask) else array
     if hasattr(values, "__array__"):
         array = np.asarray(values)
         return array.astype(object) if array.dtype.kind == "T" else array

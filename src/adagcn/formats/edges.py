@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from adagcn.errors import InputError, counted
-from adagcn.formats.columns import as_array, is_tensor, tensor_to_numpy
-from adagcn.formats.matrices import numeric_column
-from adagcn.formats.node_ids import IdColumn, as_id_column
-from adagcn.formats.tables import is_table, read_table
+from adagcn.formats.changes import Changes
+from adagcn.formats.columns import as_array, is_missing, is_tensor, tensor_to_numpy
+from adagcn.formats.feature_tables import numeric_column
+from adagcn.formats.json_files import is_records, json_edges, read_json
+from adagcn.formats.node_ids import IdColumn, as_id_column, as_id_columns
+from adagcn.formats.tables import Columns, Table, file_kind, is_path, is_table, read_table
+from adagcn.formats.text_files import TextRules
+
+# What people call a column of weights; one that is not used deserves a warning.
+_LIKE_WEIGHTS = frozenset(("weight", "weights", "w", "value", "strength", "count"))
 
 
 @dataclass(frozen=True)
@@ -27,21 +37,25 @@ class EdgeList:
         The weights, if there are any.
     both_ways_expected : bool
         Whether an undirected graph lists each edge in both directions in this form.
+    nodes : IdColumn or None
+        All nodes, where the file lists them.
     """
 
     sources: IdColumn
     targets: IdColumn
     weights: NDArray[Any] | None
     both_ways_expected: bool = False
+    nodes: IdColumn | None = None
 
 
 def read_edges(
     edges: Any,
+    changes: Changes,
     *,
     source: str | None = None,
     target: str | None = None,
     weight: Any = None,
-    header: bool | None = None,
+    rules: TextRules | None = None,
 ) -> EdgeList:
     """Read a list of edges; :meth:`adagcn.Graph.from_edges` lists the supported forms.
 
@@ -52,9 +66,14 @@ def read_edges(
     FormatError
         If a file cannot be read.
     """
+    rules = rules or TextRules()
+    if is_path(edges) and file_kind(Path(edges), "edges") == "json":
+        value = read_json(Path(edges), "edges")
+        if not is_records(value):
+            return _from_json(value, weight, changes)
     if is_table(edges):
-        return _from_table(edges, (source, target), weight, header)
-    named = {"source": source, "target": target, "header": header}
+        return _from_table(edges, (source, target), weight, rules, changes)
+    named = {"source": source, "target": target, "header": rules.header}
     for name, value in named.items():
         if value is not None:
             problem = f"{name} is for edges in a file or a frame"
@@ -65,18 +84,89 @@ def read_edges(
 
 
 def _from_table(
-    edges: Any, ends: tuple[str | None, str | None], weight: Any, header: bool | None
+    edges: Any,
+    ends: tuple[str | None, str | None],
+    weight: Any,
+    rules: TextRules,
+    changes: Changes,
 ) -> EdgeList:
     also = (weight,) if isinstance(weight, str) else ()
-    table, names = read_table(edges, "edges", text=ends, also=also, only_text=True, header=header)
-    sources, targets = (
-        as_id_column(table.columns[name], f"column {name!r} of edges", untyped=table.untyped)
-        for name in names
-    )
+    table, names = read_table(edges, "edges", Columns(ends, also), rules)
+    arguments = [f"column {name!r} of edges" for name in names]
+    columns = [table.columns.pop(name) for name in names]
+    if table.names_line and set(ends) == {None}:
+        columns = _with_first_line(columns, table, changes)
+    n_rows = len(columns[0])
+    sources, targets = as_id_columns(columns, arguments, untyped=table.untyped)
+    _tell(table, n_rows, names, sources.n_stripped, changes)
     if isinstance(weight, str):
         return EdgeList(sources, targets, numeric_column(table, weight))
     weights = None if weight is None else _weights(weight, len(sources.codes))
     return EdgeList(sources, targets, weights)
+
+
+def _with_first_line(columns: list[Any], table: Table, changes: Changes) -> list[Any]:
+    """Return the ends with those of the first line, if what it calls the columns are nodes."""
+    names = table.names_line[:2]
+    among = [any(pc.any(pc.equal(column, name)).as_py() for column in columns) for name in names]
+    if all(among) and not table.columns:
+        changes.note(
+            f"the first line of edges ({', '.join(map(repr, names))}) is an edge and no column "
+            "names, since both occur as nodes",
+            surprising=True,
+        )
+        return [
+            pa.chunked_array([pa.array([name]), *column.chunks])
+            for name, column in zip(names, columns, strict=True)
+        ]
+    if any(among):
+        name = names[among.index(True)]
+        changes.note(
+            f"the first line of edges was taken for column names, but {name!r} is also a node; "
+            "header=False reads it as an edge",
+            surprising=True,
+        )
+    return columns
+
+
+def _tell(
+    table: Table, n_rows: int, names: Sequence[str], n_stripped: int, changes: Changes
+) -> None:
+    """Say what was read of a file and what was not."""
+    ends = f"columns {names[0]!r} and {names[1]!r}"
+    if table.form:
+        changes.note(f"edges: {n_rows:,} rows of {table.form}, {ends}")
+    if n_stripped:
+        changes.note(f"spaces around {counted(n_stripped, 'id')} of edges removed")
+    if table.unread:
+        odd = [name for name in table.unread if name.lower() in _LIKE_WEIGHTS]
+        hint = f"; weight={odd[0]!r} makes it count" if odd else ""
+        listed = ", ".join(repr(name) for name in table.unread[:8])
+        more = f" and {len(table.unread) - 8} more" if len(table.unread) > 8 else ""
+        changes.note(f"columns of edges not used: {listed}{more}{hint}", surprising=bool(odd))
+
+
+def _from_json(value: Any, weight: Any, changes: Changes) -> EdgeList:
+    if weight is not None and not isinstance(weight, str):
+        problem = "weight must name a key of the JSON file"
+        raise InputError("AGC-I1122", problem, got=type(weight).__name__)
+    found = json_edges(value, weight)
+    columns = [
+        pa.chunked_array([pa.array(ends, pa.string())]) for ends in (found.sources, found.targets)
+    ]
+    arguments = ["sources of edges", "targets of edges"]
+    sources, targets = as_id_columns(columns, arguments, untyped=True)
+    changes.note(f"edges: {len(found.sources):,} of {found.form}")
+    if found.unread:
+        listed = ", ".join(repr(name) for name in found.unread[:8])
+        changes.note(f"keys of edges not used: {listed}", surprising="weight" in found.unread)
+    weights = None if found.weights is None else _weights(found.weights, len(found.sources))
+    nodes = None
+    if found.nodes is not None:
+        nodes = as_id_column(
+            pa.chunked_array([pa.array(found.nodes, pa.string())]), "nodes of edges", untyped=True
+        )
+    return EdgeList(sources, targets, weights, nodes=nodes)
 
 
 def _two_columns(edges: Any) -> tuple[IdColumn, IdColumn]:
@@ -126,7 +216,7 @@ def _weights(weight: Any, n_edges: int) -> NDArray[Any]:
         raise InputError("AGC-I174", problem, got=weight, fix="give the weights as an array")
     weights = as_array(weight, "weight")
     if weights.dtype == object:
-        weights = np.array([np.nan if w is None else w for w in weights])
+        weights = np.array([np.nan if is_missing(w) else w for w in weights])
     if len(weights) != n_edges:
         problem = f"weight must have one value for each of the {counted(n_edges, 'edge')}"
         raise InputError("AGC-I175", problem, got=len(weights))

@@ -104,7 +104,7 @@ def pyg_nodes(data: Any, given: NodeSource) -> NodeSource:
     """Return the nodes of a ``Data``: its ``x``, ``y`` and 0 to n − 1 where nothing is given."""
     own = {"features": getattr(data, "x", None), "labels": getattr(data, "y", None)}
     own["node_ids"] = np.arange(int(data.num_nodes))
-    missing = {name: value for name, value in own.items() if getattr(given, name) is None}
+    missing: dict[str, Any] = {k: v for k, v in own.items() if getattr(given, k) is None}
     return replace(given, **missing)
 
 

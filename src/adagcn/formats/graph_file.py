@@ -33,13 +33,15 @@ _KEYS = {
 }
 
 
-def read_graph(path: str | os.PathLike[str]) -> tuple[Parts, Literal["l1"] | None]:
+def read_graph(
+    path: str | os.PathLike[str], max_bytes: int | None = None
+) -> tuple[Parts, Literal["l1"] | None]:
     """Read the parts of a graph as stored in the file, and the norm that divided its features.
 
     Errors are those of :meth:`adagcn.graph.Graph.from_npz`.
     """
     # Class names as Python objects stay unread: the labels then stand for themselves.
-    members = read_npz(path, keys=_KEYS, dispensable={"class_names"})
+    members = read_npz(path, keys=_KEYS, dispensable={"class_names"}, max_bytes=max_bytes)
     adjacency = csr_from_members(members, "adj_matrix")
     norm = _feature_norm(members)
     try:
@@ -89,7 +91,11 @@ def _nodes(members: dict[str, NDArray[Any]]) -> NodeSource:
     double = str(members.get("feature_dtype", "float32")) == "float64"
     labels = None if "class_names" in members else members.get("labels")
     return NodeSource(
-        features, labels, _node_ids(members), dtype=np.float64 if double else np.float32
+        features,
+        labels,
+        _node_ids(members),
+        dtype=np.float64 if double else np.float32,
+        unlabeled=UNKNOWN,
     )
 
 

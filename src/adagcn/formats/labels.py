@@ -8,14 +8,22 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adagcn.errors import InputError
-from adagcn.formats.columns import are_decimals, as_array, exact_integers
+from adagcn.errors import InputError, counted
+from adagcn.formats.changes import Changes
+from adagcn.formats.columns import (
+    are_decimals,
+    as_array,
+    as_objects,
+    exact_integers,
+    is_missing,
+)
 
 Encoded: TypeAlias = "tuple[NDArray[np.int64], NDArray[Any]]"
 
 UNKNOWN = -1
 
 _LARGEST_WHOLE = 2**53  # past it a float no longer tells neighboring integers apart
+_MANY_CLASSES = 50  # more of them than half of the nodes are no classes
 # In this order: a Python bool is also an integer, and an integer also a real number.
 _KINDS: list[tuple[Any, type]] = [
     (str, str),
@@ -25,15 +33,30 @@ _KINDS: list[tuple[Any, type]] = [
 ]
 
 
-def encode_labels(values: Any, argument: str = "labels") -> Encoded:
+def encode_labels(
+    values: Any,
+    argument: str = "labels",
+    *,
+    untyped: bool = False,
+    unlabeled: Any = None,
+    changes: Changes | None = None,
+) -> Encoded:
     """Return the labels as indices into their classes.
 
     Parameters
     ----------
     values : column of shape (n,)
-        Integers (−1 is unknown), strings, booleans or whole floats; ``None`` is unknown.
+        Integers, strings, booleans or whole floats; ``None``, NaN, masked and blank entries are
+        unknown.
     argument : str
         What to call it in messages.
+    untyped : bool
+        Whether they come from a text file: they are then integers if every one is written as one,
+        else strings without the spaces around them.
+    unlabeled : value or list of values, optional
+        What stands for an unknown label besides, such as −1.
+    changes : Changes, optional
+        Told what a user might not expect.
 
     Returns
     -------
@@ -47,27 +70,79 @@ def encode_labels(values: Any, argument: str = "labels") -> Encoded:
     InputError
         If they are not one column of one of these kinds.
     """
+    changes = Changes() if changes is None else changes
     array = as_array(values, argument)
-    known = np.ones(len(array), dtype=bool)
-    if array.dtype.kind == "O":
-        known = np.array([value is not None for value in array], dtype=bool)
-    typed = _of_one_kind(array[known], argument)
-    if typed.dtype == np.int64:
-        known[known] = typed != UNKNOWN
-        typed = typed[typed != UNKNOWN]
-    classes, indices = np.unique(typed, return_inverse=True)
+    if untyped:
+        array = _stripped(array, argument, changes)
+    known = _known(array)
+    if untyped and are_decimals(array[known]).all():
+        array[known] = exact_integers(array[known])
+    classes, indices = np.unique(_of_one_kind(array[known], argument), return_inverse=True)
     labels = np.full(len(array), UNKNOWN, dtype=np.int64)
     labels[known] = indices
+    labels, classes = _without(labels, classes, unlabeled, argument, changes)
+    _tell_of_odd_classes(labels, classes, unlabeled, changes)
     return labels, classes
 
 
-def encode_text_labels(values: Any, argument: str = "labels") -> Encoded:
-    """Return labels of a text file: integers if every one is written as one, else strings."""
-    array = as_array(values, argument)
-    known = np.array([value is not None for value in array], dtype=bool)
-    if are_decimals(array[known]).all():
-        array[known] = exact_integers(array[known])
-    return encode_labels(array, argument)
+def _stripped(array: NDArray[Any], argument: str, changes: Changes) -> NDArray[Any]:
+    """Return text without the spaces around it; blank entries are missing."""
+    texts = [None if value is None else value.strip() for value in array.tolist()]
+    n_changed = sum(new != old for new, old in zip(texts, array.tolist(), strict=True))
+    if n_changed:
+        changes.note(f"spaces around {counted(n_changed, 'value')} of {argument} removed")
+    return as_objects([text or None for text in texts])
+
+
+def _known(array: NDArray[Any]) -> NDArray[np.bool_]:
+    if array.dtype.kind == "f":
+        return np.asarray(~np.isnan(array))
+    if array.dtype.kind != "O":
+        return np.ones(len(array), dtype=bool)
+    return np.array([not is_missing(value) and value != "" for value in array.tolist()], dtype=bool)
+
+
+def _without(
+    labels: NDArray[np.int64],
+    classes: NDArray[Any],
+    unlabeled: Any,
+    argument: str,
+    changes: Changes,
+) -> Encoded:
+    """Return labels and classes without the values that stand for an unknown label."""
+    if unlabeled is None:
+        return labels, classes
+    given = unlabeled if isinstance(unlabeled, list | tuple | set | frozenset) else [unlabeled]
+    texts = {str(value) for value in given}
+    left = np.array([str(value) not in texts for value in classes.tolist()], dtype=bool)
+    renumbered = np.append(np.where(left, np.cumsum(left) - 1, UNKNOWN), UNKNOWN)
+    n_unlabeled = int((~left[labels[labels >= 0]]).sum()) if len(classes) else 0
+    if n_unlabeled:
+        changes.note(f"{counted(n_unlabeled, 'node')} of {argument} unlabeled as asked")
+    return renumbered[labels], classes[left]
+
+
+def _tell_of_odd_classes(
+    labels: NDArray[np.int64], classes: NDArray[Any], unlabeled: Any, changes: Changes
+) -> None:
+    """Tell of a class −1 beside two or more others, and of classes that differ by spaces only."""
+    if classes.dtype.kind == "i" and len(classes) > 2 and classes[0] == UNKNOWN:
+        n_nodes = int((labels == 0).sum())
+        changes.note(
+            f"-1 is a class like any other ({counted(n_nodes, 'node')}); unlabeled=-1 makes it "
+            "mean that the label is unknown",
+            surprising=unlabeled is None,
+        )
+    n_known = int((labels >= 0).sum())
+    if len(classes) > max(_MANY_CLASSES, n_known // 2):
+        phrase = f"the labels have {len(classes):,} different values for {n_known:,} nodes"
+        changes.note(f"{phrase}: is this the label column?", surprising=True)
+    if classes.dtype.kind == "U":
+        names = classes.tolist()
+        alike = [name for name in names if name != name.strip() and name.strip() in names]
+        if alike:
+            phrase = f"classes differ by spaces only: {alike[0]!r} and {alike[0].strip()!r}"
+            changes.note(phrase, surprising=True)
 
 
 def _of_one_kind(array: NDArray[Any], argument: str) -> NDArray[Any]:
@@ -104,7 +179,7 @@ def _whole_floats(array: NDArray[Any], argument: str) -> NDArray[Any]:
             "AGC-I152",
             f"{argument} must be classes, but row {row} is not a whole number",
             got=float(array[row]),
-            fix="give integers or strings, with None or -1 where the label is unknown",
+            fix="give integers or strings, and None where the label is unknown",
         )
     return array.astype(np.int64)
 
@@ -113,13 +188,4 @@ def _checked_integers(array: NDArray[Any], argument: str) -> NDArray[np.int64]:
     if array.dtype == object or (array.size and int(array.max()) > np.iinfo(np.int64).max):
         problem = f"{argument} holds an integer past 64 bits"
         raise InputError("AGC-I153", problem, got=int(max(array)), fix="use strings")
-    array = array.astype(np.int64)
-    if (array < UNKNOWN).any():
-        row = int(np.flatnonzero(array < UNKNOWN)[0])
-        raise InputError(
-            "AGC-I154",
-            f"{argument} must not be negative, except -1 for unknown; row {row} is",
-            got=int(array[row]),
-            fix="renumber the classes, or use strings",
-        )
-    return array
+    return array.astype(np.int64)

@@ -2,31 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
 from adagcn.errors import FormatError, InputError, counted
-from adagcn.formats.columns import as_array, is_tensor, tensor_to_numpy
-from adagcn.formats.tables import Table
+from adagcn.formats.columns import is_tensor, tensor_to_numpy
 
 Matrix: TypeAlias = "NDArray[np.floating[Any]] | sparse.csr_array"
 
 
-def as_features(values: Any, argument: str = "features", dtype: Any = np.float32) -> Matrix:
+@dataclass(frozen=True)
+class Places:
+    """What the rows and columns of a matrix are called, for messages.
+
+    Parameters
+    ----------
+    ids : sequence or None
+        The node of each row; rows are counted from 0 where there are none.
+    names : sequence of str or None
+        The names of the columns; likewise.
+    """
+
+    ids: Any = None
+    names: Sequence[str] | None = None
+
+    def row(self, place: int) -> str:
+        """Return a row in words."""
+        return (
+            f"row {place}"
+            if self.ids is None
+            else f"node {self.ids[place : place + 1].tolist()[0]!r}"
+        )
+
+    def column(self, place: int) -> str:
+        """Return a column in words."""
+        return f"column {place}" if self.names is None else f"column {self.names[place]!r}"
+
+
+def as_features(
+    values: Any,
+    argument: str = "features",
+    dtype: Any = np.float32,
+    *,
+    places: Places | None = None,
+    gaps: bool = False,
+) -> Matrix:
     """Return a feature matrix of finite floats; sparse stays sparse, nothing is modified.
 
     Parameters
     ----------
     values : array, tensor or sparse matrix of shape (n_nodes, n_features)
-        Booleans, integers or floats of any size and memory layout.
+        Booleans, integers or floats of any size and memory layout. Masked entries are missing.
     argument : str
         What to call it in messages.
     dtype : dtype
         float32 or float64.
+    places : Places, optional
+        What to call its rows and columns in messages.
+    gaps : bool
+        Whether values may be missing (NaN), to be filled in later.
 
     Returns
     -------
@@ -38,6 +77,7 @@ def as_features(values: Any, argument: str = "features", dtype: Any = np.float32
     InputError
         If it is not a matrix of real, finite numbers within the range of ``dtype``.
     """
+    places = places or Places()
     matrix = as_csr(values, argument) if sparse.issparse(values) else _as_dense(values, argument)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         problem = f"{argument} must be a matrix with one row per node and at least one column"
@@ -45,58 +85,16 @@ def as_features(values: Any, argument: str = "features", dtype: Any = np.float32
     if matrix.dtype.kind not in "biuf":
         problem = f"{argument} must hold real numbers"
         raise InputError("AGC-I141", problem, got=str(matrix.dtype), fix="encode them as numbers")
-    check_finite(matrix, argument)
+    check_finite(matrix, argument, places, gaps=gaps)
     with np.errstate(over="ignore"):
         converted = matrix.astype(dtype, copy=False)
-    check_finite(converted, f"{argument}, as {np.dtype(dtype).name},")
+    check_finite(converted, f"{argument}, as {np.dtype(dtype).name},", places, gaps=gaps)
     if isinstance(converted, np.ndarray):
         return np.ascontiguousarray(converted)
     if not converted.data.all():
         converted = converted.copy()
         converted.eliminate_zeros()
     return converted
-
-
-def table_features(table: Table, skip: set[str]) -> NDArray[np.floating[Any]]:
-    """Return the columns of a table other than ``skip`` as a matrix.
-
-    Raises
-    ------
-    InputError
-        If a column is not numeric or has missing values.
-    """
-    names = [name for name in table.names if name not in skip]
-    n_rows = len(next(iter(table.columns.values())))
-    matrix = np.empty((n_rows, len(names)), dtype=np.float32)
-    with np.errstate(over="ignore"):  # what overflows is found as infinite later
-        for place, name in enumerate(names):
-            matrix[:, place] = numeric_column(table, name)
-    return matrix
-
-
-def numeric_column(table: Table, name: str) -> NDArray[Any]:
-    """Return a column of numbers, NaN where one is missing.
-
-    Raises
-    ------
-    InputError
-        If it is not numeric.
-    """
-    column = table.columns[name]
-    if isinstance(column, pa.ChunkedArray):
-        if pa.types.is_decimal(column.type):
-            column = column.cast(pa.float64())
-        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-            return np.asarray(column.to_numpy())  # Arrow turns gaps into NaN
-    values = as_array(column, f"column {name!r} of {table.argument}")
-    if values.dtype.kind not in "biuf":
-        raise InputError(
-            "AGC-I147",
-            f"column {name!r} of {table.argument} is not numeric",
-            got=values[:3].tolist(),
-            fix="encode it as numbers, drop it, or name it as id_column or label_column",
-        )
-    return values
 
 
 def as_csr(values: Any, argument: str) -> sparse.csr_array:
@@ -144,24 +142,41 @@ def csr_from_members(members: dict[str, NDArray[Any]], key: str) -> sparse.csr_a
     return _canonical(matrix)
 
 
-def check_finite(matrix: Any, argument: str) -> None:
-    """Raise an :class:`InputError` with the count and the first place if a value is not finite."""
+def check_finite(
+    matrix: Any, argument: str, places: Places | None = None, *, gaps: bool = False
+) -> None:
+    """Raise an :class:`InputError` with counts and the first place if a value is not finite."""
     values = matrix.data if sparse.issparse(matrix) else matrix
     with np.errstate(over="ignore", invalid="ignore"):
         # One pass without a temporary: a sum is finite only if every term is.
         if values.dtype.kind != "f" or np.isfinite(np.sum(values, dtype=np.float64)):
             return
-    bad = ~np.isfinite(values)
+    bad = np.isinf(values) if gaps else ~np.isfinite(values)
     if not bad.any():
         return  # finite terms whose sum overflows
+    places = places or Places()
     row, column = _first_place(matrix, bad)
-    n_bad = int(np.count_nonzero(bad))
+    what = "(NaN, infinite or too large) " if not np.isnan(values[bad]).all() else "(missing) "
+    fix = "fill them in with missing='mean' or missing='neighbors', or remove them"
     raise InputError(
         "AGC-I145",
-        f"{argument} holds {counted(n_bad, 'value')} (NaN, infinite or too large) "
-        f"that cannot be used, the first in row {row}, column {column}",
-        fix="fill in missing values and scale large ones first",
+        f"{argument} holds {counted(int(np.count_nonzero(bad)), 'value')} {what}that cannot be "
+        f"used, {_by_column(matrix, bad, places)}; the first is at {places.row(row)}, "
+        f"{places.column(column)}",
+        fix=fix if "missing" in what else "correct or remove them, and scale large values",
     )
+
+
+def _by_column(matrix: Any, bad: NDArray[np.bool_], places: Places) -> str:
+    """Return how many bad values each column has, the worst ones first."""
+    if sparse.issparse(matrix):
+        counts = np.bincount(matrix.indices[bad], minlength=matrix.shape[1])
+    else:
+        counts = bad.sum(axis=0)
+    worst = np.argsort(-counts, kind="stable")[:3]
+    named = [f"{counts[c]:,} in {places.column(int(c))}" for c in worst if counts[c]]
+    more = int(np.count_nonzero(counts)) - len(named)
+    return ", ".join([*named, *([f"others in {counted(more, 'column')}"] if more else [])])
 
 
 def _first_place(matrix: Any, bad: NDArray[np.bool_]) -> tuple[int, int]:
@@ -176,6 +191,8 @@ def _first_place(matrix: Any, bad: NDArray[np.bool_]) -> tuple[int, int]:
 def _as_dense(values: Any, argument: str) -> NDArray[Any]:
     if is_tensor(values):
         return tensor_to_numpy(values)
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.filled(values.astype(np.float64), np.nan)
     try:
         return np.asarray(values)
     except (TypeError, ValueError) as error:

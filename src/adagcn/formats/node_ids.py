@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from adagcn.errors import InputError, counted
-from adagcn.formats.columns import are_decimals, as_array, exact_integers
+from adagcn.formats.columns import are_decimals, as_array, exact_integers, is_missing
 
 IdKind = Literal["integers", "strings"]
 
@@ -33,12 +34,18 @@ class IdColumn:
         What to call the column in messages.
     untyped : bool
         Whether it was read from a text file, so that its strings may stand for integers.
+    is_sorted : bool
+        Whether ``distinct`` is known to be in ascending order.
+    n_stripped : int
+        Rows from whose ids spaces were removed.
     """
 
     distinct: NDArray[Any]
     codes: NDArray[np.intp]
     argument: str
     untyped: bool = False
+    is_sorted: bool = False
+    n_stripped: int = 0
 
     @property
     def ids(self) -> NDArray[Any]:
@@ -58,16 +65,57 @@ def as_ids(values: Any, argument: str) -> NDArray[Any]:
 
 
 def as_id_column(values: Any, argument: str, *, untyped: bool = False) -> IdColumn:
-    """Return ``values`` as an :class:`IdColumn`; see :func:`as_ids` for what is refused."""
-    if _is_arrow_text(values) and not values.null_count:
+    """Return ``values`` as an :class:`IdColumn`; see :func:`as_ids` for what is refused.
+
+    Spaces around ids of a text file are removed.
+    """
+    return as_id_columns([values], [argument], untyped=untyped)[0]
+
+
+def as_id_columns(
+    columns: Sequence[Any], arguments: Sequence[str], *, untyped: bool = False
+) -> list[IdColumn]:
+    """Return several columns of ids; text is looked at once for all, so they share ``distinct``."""
+    if all(_is_arrow_text(values) and not values.null_count for values in columns):
         # Millions of rows name far fewer nodes: only the different names become Python strings.
-        distinct, codes = _encoded(values)
-        return IdColumn(as_ids(distinct, argument), codes, argument, untyped)
+        return _text_columns(columns, arguments, untyped)
+    return [_id_column(*each, untyped) for each in zip(columns, arguments, strict=True)]
+
+
+def _id_column(values: Any, argument: str, untyped: bool) -> IdColumn:
     ids = as_ids(values, argument)
     if ids.dtype == object:
         return IdColumn(*np.unique(ids, return_inverse=True), argument)
-    dictionary, codes = _encoded(pa.array(ids))
-    return IdColumn(_canonical(as_array(dictionary, argument), argument), codes, argument, untyped)
+    if ids.dtype.kind == "U":
+        return _text_columns([pa.chunked_array([pa.array(ids)])], [argument], untyped)[0]
+    distinct, codes = _encoded(pa.chunked_array([pa.array(ids)]))
+    return IdColumn(_canonical(as_array(distinct, argument), argument), codes, argument, untyped)
+
+
+def _text_columns(
+    columns: Sequence[Any], arguments: Sequence[str], untyped: bool
+) -> list[IdColumn]:
+    texts = [_plain_text(values) for values in columns]
+    distinct, codes = _encoded(pa.chunked_array([c for text in texts for c in text.chunks]))
+    ends = np.cumsum([len(text) for text in texts])[:-1]
+    stripped = np.zeros(len(distinct), dtype=bool)
+    if untyped:
+        trimmed = pc.utf8_trim_whitespace(distinct)
+        stripped = np.asarray(pc.not_equal(trimmed, distinct).to_numpy(zero_copy_only=False))
+        if stripped.any():
+            merged = trimmed.dictionary_encode()
+            codes = merged.indices.to_numpy(zero_copy_only=False)[codes]
+            distinct = merged.dictionary
+    order = pc.sort_indices(distinct).to_numpy()
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    ids = _strings(distinct.take(pa.array(order)), arguments[0])
+    codes = rank[codes]
+    n_stripped = int(stripped.sum())
+    return [
+        IdColumn(ids, each, argument, untyped, True, n_stripped)
+        for each, argument in zip(np.split(codes, ends), arguments, strict=True)
+    ]
 
 
 def of_one_kind(columns: Sequence[IdColumn]) -> list[IdColumn]:
@@ -91,16 +139,37 @@ def of_one_kind(columns: Sequence[IdColumn]) -> list[IdColumn]:
             fix="use the same kind of id everywhere",
         )
     wanted = next(iter(kinds)) if kinds else _kind_of_text(columns)
-    return [_settled(column, wanted) if column.untyped else column for column in columns]
+    settled: dict[int, tuple[NDArray[Any], NDArray[Any] | None]] = {}  # shared ids are settled once
+    for column in columns:
+        if column.untyped and id(column.distinct) not in settled:
+            settled[id(column.distinct)] = _settled(column, wanted)
+    return [_recoded(c, *settled[id(c.distinct)]) if c.untyped else c for c in columns]
 
 
 def union(columns: Sequence[IdColumn]) -> NDArray[Any]:
     """Return the different ids of columns of one kind, sorted."""
-    arrays = [column.distinct for column in columns if column.distinct.size]
-    if len({array.dtype.kind for array in arrays}) > 1:
+    arrays = {id(column.distinct): column for column in columns if column.distinct.size}
+    if len(arrays) == 1 and next(iter(arrays.values())).is_sorted:
+        return next(iter(arrays.values())).distinct
+    found = [column.distinct for column in arrays.values()]
+    if len({array.dtype.kind for array in found}) > 1:
         # int64 meets uint64 in NumPy as float64, which would blur ids past 2^53.
-        return np.sort(exact_integers(set().union(*(array.tolist() for array in arrays))))
-    return np.unique(np.concatenate(arrays)) if arrays else np.empty(0, dtype=np.int64)
+        return np.sort(exact_integers(set().union(*(array.tolist() for array in found))))
+    return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+
+
+def alike_but_for_spaces(ids: NDArray[Any]) -> list[str]:
+    """Return an id with spaces around it and the same without, if there are two such ids."""
+    if ids.dtype.kind != "U" or not len(ids):
+        return []
+    texts = pa.array(ids)
+    trimmed = pc.utf8_trim_whitespace(texts)
+    changed = pc.not_equal(trimmed, texts)
+    if not pc.any(changed).as_py():
+        return []
+    both = pc.and_(changed, pc.is_in(trimmed, texts))
+    found = texts.filter(both).to_pylist()
+    return [found[0], found[0].strip()] if found else []
 
 
 def _canonical(array: NDArray[Any], argument: str) -> NDArray[Any]:
@@ -121,7 +190,7 @@ def _from_objects(array: NDArray[Any], argument: str) -> NDArray[Any]:
         return _strings(array, argument)
     if all(issubclass(kind, numbers.Integral) and not _is_bool(kind) for kind in types):
         return exact_integers(array.tolist())
-    missing = [i for i, value in enumerate(array.tolist()) if value is None or value != value]
+    missing = [i for i, value in enumerate(array.tolist()) if is_missing(value)]
     if missing:
         problem = (
             f"{argument} has {counted(len(missing), 'missing id')}, the first in row {missing[0]}"
@@ -158,8 +227,10 @@ def _not_ids(letter: str, values: NDArray[Any], argument: str) -> InputError:
     return InputError("AGC-I110", problem, got=values.tolist(), fix="convert the ids to strings")
 
 
-def _strings(array: NDArray[Any], argument: str) -> NDArray[Any]:
-    values = array.tolist()
+def _strings(texts: NDArray[Any] | pa.Array, argument: str) -> NDArray[Any]:
+    values = texts.to_pylist() if isinstance(texts, pa.Array) else texts.tolist()
+    if not values:
+        return np.empty(0, dtype=np.int64)
     if "\0" in "".join(values):  # NumPy drops trailing NULs, which would make ids equal
         problem = f"{argument} holds an id with a NUL character"
         got = next(value for value in values if "\0" in value)
@@ -173,15 +244,21 @@ def _smallest_integers(array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(np.int64, copy=False)
 
 
-def _encoded(column: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.intp]]:
-    if pa.types.is_dictionary(column.type):
-        # Decoded first: a category that no row uses is not a node.
-        column = column.cast(column.type.value_type)
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    encoded = column.dictionary_encode()
-    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
-    return encoded.dictionary, codes
+def _plain_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of text as one type; categories are spelled out.
+
+    A category that no row uses is then not a node.
+    """
+    return column if column.type == pa.string() else column.cast(pa.string())
+
+
+def _encoded(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[Any]]:
+    """Return the different values of a column, and the place of each row's value among them."""
+    if not len(column):
+        return pa.array([], column.type), np.empty(0, dtype=np.intp)
+    encoded = column.dictionary_encode()  # chunk by chunk, with one dictionary for all
+    codes = [chunk.indices.to_numpy(zero_copy_only=False) for chunk in encoded.chunks]
+    return encoded.chunk(encoded.num_chunks - 1).dictionary, np.concatenate(codes)
 
 
 def _is_arrow_text(values: Any) -> bool:
@@ -198,13 +275,14 @@ def _kind(ids: NDArray[Any]) -> IdKind:
 
 
 def _kind_of_text(columns: Sequence[IdColumn]) -> IdKind:
-    texts = [column.distinct for column in columns if column.distinct.size]
-    return "integers" if all(are_decimals(text).all() for text in texts) else "strings"
+    texts = {id(c.distinct): c.distinct for c in columns if c.distinct.size}
+    return "integers" if all(are_decimals(text).all() for text in texts.values()) else "strings"
 
 
-def _settled(column: IdColumn, wanted: IdKind) -> IdColumn:
+def _settled(column: IdColumn, wanted: IdKind) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Return the ids of a text column as what they stand for, and each one's new place."""
     if wanted == "strings" or not column.distinct.size:
-        return replace(column, untyped=False)
+        return column.distinct, None
     decimal = are_decimals(column.distinct)
     if not decimal.all():
         raise InputError(
@@ -213,7 +291,16 @@ def _settled(column: IdColumn, wanted: IdKind) -> IdColumn:
             got=first_few(column.distinct[~decimal]),
             fix="use the same kind of id everywhere",
         )
-    return replace(column, distinct=exact_integers(column.distinct.tolist()), untyped=False)
+    integers = exact_integers(column.distinct)
+    order = np.argsort(integers, kind="stable")
+    places = np.empty(len(order), dtype=np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    return integers[order], places
+
+
+def _recoded(column: IdColumn, distinct: NDArray[Any], places: NDArray[Any] | None) -> IdColumn:
+    codes = column.codes if places is None else places[column.codes]
+    return replace(column, distinct=distinct, codes=codes, untyped=False, is_sorted=True)
 
 
 def _is_bool(kind: type) -> bool:

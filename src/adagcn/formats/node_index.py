@@ -18,6 +18,8 @@ class NodeIndex:
     ----------
     node_ids : ndarray
         Ids in their one form (see :func:`as_ids`), all different.
+    is_sorted : bool
+        Whether they are known to be different and in ascending order.
 
     Raises
     ------
@@ -25,10 +27,12 @@ class NodeIndex:
         If an id occurs twice.
     """
 
-    def __init__(self, node_ids: NDArray[Any]) -> None:
+    def __init__(self, node_ids: NDArray[Any], *, is_sorted: bool = False) -> None:
         self.node_ids = node_ids
         self._is_range = _is_range(node_ids)
-        if not self._is_range:
+        if is_sorted:
+            self._order, self._sorted = np.arange(len(node_ids)), node_ids
+        elif not self._is_range:
             self._order = np.argsort(node_ids, kind="stable")
             self._sorted = node_ids[self._order]
             self._check_different()
@@ -55,6 +59,8 @@ class NodeIndex:
         )
         if not column.codes.size:
             return np.empty(0, dtype=np.intp)
+        if column.distinct is self.node_ids:
+            return column.codes
         _, column = of_one_kind([_plain_column(self.node_ids, "the graph"), column])
         found = self.find(column.distinct)
         if (found < 0).any():

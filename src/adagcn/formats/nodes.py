@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
 
-from adagcn.errors import InputError
-from adagcn.formats.labels import Encoded, encode_labels, encode_text_labels
-from adagcn.formats.matrices import Matrix, as_features, table_features
+from adagcn.errors import FormatError, InputError, counted
+from adagcn.formats.changes import Changes
+from adagcn.formats.feature_tables import (
+    FeatureMatrix,
+    FeatureRules,
+    is_long,
+    long_features,
+    wide_features,
+)
+from adagcn.formats.json_files import is_records, json_features, json_labels, read_json
+from adagcn.formats.labels import Encoded, encode_labels
+from adagcn.formats.matrices import Matrix, Places, as_features
 from adagcn.formats.node_ids import IdColumn, as_id_column
-from adagcn.formats.tables import Table, is_table, read_table
+from adagcn.formats.tables import (
+    Columns,
+    Table,
+    file_kind,
+    is_path,
+    is_table,
+    read_table,
+    with_index_as_column,
+)
+from adagcn.formats.text_files import TextRules, open_bytes
 
 
 @dataclass(frozen=True)
@@ -25,6 +48,10 @@ class NodeSource:
     id_column: str | None = None
     label_column: str | None = None
     dtype: Any = np.float32
+    feature_names: Sequence[str] | NDArray[Any] | None = None
+    rules: FeatureRules = field(default_factory=FeatureRules)
+    unlabeled: Any = None
+    text: TextRules = field(default_factory=TextRules)
 
 
 @dataclass(frozen=True)
@@ -34,17 +61,26 @@ class Nodes:
     Parameters
     ----------
     features : ndarray or csr_array, optional
-        One row per node.
+        One row per node; NaN where a value is missing and is to be filled in.
     labels : pair of ndarray, optional
         Indices and classes.
     id_columns : dict of str to IdColumn
         The ids of the rows of ``"features"`` and ``"labels"`` where they came with ids, and
         ``"node_ids"`` where they were given.
+    feature_names : list of str, optional
+        The names of the columns of ``features``.
+    is_open : bool
+        Whether nodes that ``features`` does not list have none, rather than unknown ones.
+    first_lines : dict of str to tuple of str
+        The first lines of text files that were taken for column names, by argument.
     """
 
-    features: Matrix | None
-    labels: Encoded | None
-    id_columns: dict[str, IdColumn]
+    features: Matrix | None = None
+    labels: Encoded | None = None
+    id_columns: dict[str, IdColumn] = field(default_factory=dict)
+    feature_names: list[str] | None = None
+    is_open: bool = False
+    first_lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int | None:
@@ -56,7 +92,7 @@ class Nodes:
         return None
 
 
-def read_nodes(source: NodeSource) -> Nodes:
+def read_nodes(source: NodeSource, changes: Changes) -> Nodes:
     """Read what the user gave about the nodes.
 
     Raises
@@ -65,14 +101,12 @@ def read_nodes(source: NodeSource) -> Nodes:
         If a form is not supported, or a column is named although there is no table.
     """
     _check_columns_used(source)
-    nodes = Nodes(None, None, {})
+    nodes = Nodes()
     if source.node_ids is not None:
         nodes = _with_ids(nodes, node_ids=as_id_column(source.node_ids, "node_ids"))
-    if is_table(source.features):
-        nodes = _with_feature_table(nodes, source)
-    elif source.features is not None:
-        nodes = replace(nodes, features=as_features(source.features, dtype=source.dtype))
-    return nodes if source.labels is None else _with_labels(nodes, source)
+    if source.features is not None:
+        nodes = _with_features(nodes, source, changes)
+    return nodes if source.labels is None else _with_labels(nodes, source, changes)
 
 
 def _check_columns_used(source: NodeSource) -> None:
@@ -82,34 +116,176 @@ def _check_columns_used(source: NodeSource) -> None:
             problem = f"{name} is for features or labels in a file or a frame"
             fix = f"leave {name} out"
             raise InputError("AGC-I196", problem, got=getattr(source, name), fix=fix)
+    named = {"one_hot": source.rules.one_hot, "drop": source.rules.drop}
+    for name, value in named.items():
+        if value and not is_table(source.features):
+            problem = f"{name} is for features in a file or a frame"
+            raise InputError("AGC-I1140", problem, got=value, fix=f"leave {name} out")
 
 
 def _with_ids(nodes: Nodes, **columns: IdColumn) -> Nodes:
     return replace(nodes, id_columns={**nodes.id_columns, **columns})
 
 
-def _with_feature_table(nodes: Nodes, source: NodeSource) -> Nodes:
+# Features
+
+
+def _with_features(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
+    kind = None
+    if is_path(source.features):
+        kind = file_kind(Path(source.features), "features")
+    if kind == "svmlight":
+        return _with_svmlight(nodes, source, changes)
+    if kind == "json":
+        value = read_json(Path(source.features), "features")
+        if not is_records(value):
+            return _with_json_features(nodes, source, value, changes)
+    if is_table(source.features):
+        return _with_feature_table(nodes, source, changes)
+    names = None if source.feature_names is None else [str(name) for name in source.feature_names]
+    ids = nodes.id_columns.get("node_ids")
+    matrix = FeatureMatrix(source.features, names, ids)
+    nodes = _with_matrix(nodes, matrix, source)
+    if names is not None and len(names) != nodes.features.shape[1]:  # type: ignore[union-attr]
+        problem = "feature_names must have one name for each column of features"
+        raise InputError("AGC-I1141", problem, got=len(names))
+    return nodes
+
+
+def _with_matrix(nodes: Nodes, matrix: FeatureMatrix, source: NodeSource) -> Nodes:
+    """Return the nodes with a matrix of features that is checked."""
+    ids = None if matrix.ids is None else matrix.ids.ids
+    features = as_features(
+        matrix.values,
+        dtype=source.dtype,
+        places=Places(ids, matrix.names),
+        gaps=source.rules.missing != "error",
+    )
+    nodes = replace(nodes, features=features, feature_names=matrix.names, is_open=matrix.is_open)
+    listed = matrix.ids is not None and matrix.ids is not nodes.id_columns.get("node_ids")
+    return _with_ids(nodes, features=matrix.ids) if listed else nodes  # type: ignore[arg-type]
+
+
+def _with_feature_table(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
     labels_inside = source.labels is None and source.label_column is not None
     text = [source.id_column, source.label_column] if labels_inside else [source.id_column]
-    table, names = read_table(source.features, "features", text=text)
+    frame = source.features
+    if source.id_column is None:
+        frame = with_index_as_column(frame)
+    wanted = Columns(text, text_if_few=not labels_inside)
+    table, names = read_table(frame, "features", wanted, source.text)
     ids = _ids(table, names[0])
-    nodes = replace(nodes, features=as_features(table_features(table, skip=set(names))))
+    if not labels_inside and not source.rules.one_hot and is_long(table, ids, names[0]):
+        matrix = long_features(table, ids, names[0], changes)
+    else:
+        matrix = wide_features(table, ids, set(names), source.rules, changes)
+        if table.form:
+            changes.note(
+                f"features: {table.n_rows:,} rows of {table.form}, id {names[0]!r}, "
+                f"{counted(matrix.values.shape[1], 'column')}"
+            )
+    nodes = _with_matrix(_with_first_line(nodes, table), matrix, source)
     if labels_inside:
-        nodes = _with_ids(replace(nodes, labels=_encoded(table, names[1])), labels=ids)
-    return _with_ids(nodes, features=ids)
+        encoded = _encoded(table, names[1], source, changes)
+        nodes = _with_ids(replace(nodes, labels=encoded), labels=ids)
+    return nodes
 
 
-def _with_labels(nodes: Nodes, source: NodeSource) -> Nodes:
+def _with_json_features(nodes: Nodes, source: NodeSource, value: Any, changes: Changes) -> Nodes:
+    found = json_features(value)
+    ids = None
+    if found.ids is not None:
+        ids = _text_ids(found.ids, "keys of features")
+    n_columns = counted(found.matrix.shape[1], "column")
+    changes.note(f"features: {found.matrix.shape[0]:,} rows of {found.form}, {n_columns}")
+    is_open = sparse.issparse(found.matrix)
+    matrix = FeatureMatrix(found.matrix, found.names, ids, is_open=is_open and ids is not None)
+    return _with_matrix(nodes, matrix, source)
+
+
+def _with_svmlight(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
+    """Return the nodes with the features of an svmlight file, and its labels if it has any."""
+    from sklearn.datasets import load_svmlight_file
+
+    path = Path(source.features)
+    with open_bytes(path, "features") as stream:
+        content = stream.read()
+    try:
+        matrix, targets = load_svmlight_file(io.BytesIO(content), dtype=np.float64)
+    except ValueError as error:
+        problem = f"features {str(path)!r} is not readable svmlight: {error}"
+        raise FormatError("AGC-F1142", problem, fix="write the file again") from error
+    changes.note(
+        f"features: {matrix.shape[0]:,} rows of svmlight, one for each node from 0, "
+        f"{counted(matrix.shape[1], 'column')}"
+    )
+    nodes = _with_matrix(nodes, FeatureMatrix(matrix, None, None), source)
+    if source.labels is not None or len(np.unique(targets)) < 2:
+        return nodes
+    changes.note("labels: the first number of each line of the svmlight file")
+    return replace(
+        nodes, labels=encode_labels(targets, unlabeled=source.unlabeled, changes=changes)
+    )
+
+
+# Labels
+
+
+def _with_labels(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
     labels = source.labels
     if isinstance(labels, Mapping):
         ids = as_id_column(list(labels), "labels")
-        return _with_ids(replace(nodes, labels=encode_labels(list(labels.values()))), labels=ids)
+        return _labeled(nodes, ids, list(labels.values()), source, changes)
+    if is_path(labels) and file_kind(Path(labels), "labels") == "json":
+        value = read_json(Path(labels), "labels")
+        if not is_records(value):
+            found = json_labels(value)
+            changes.note(f"labels: {len(found):,} of a JSON object by id")
+            ids = _text_ids(list(found), "keys of labels")
+            return _labeled(nodes, ids, list(found.values()), source, changes)
     if is_table(labels):
-        text = [source.id_column, source.label_column]
-        table, names = read_table(labels, "labels", text=text, only_text=True)
-        encoded = _encoded(table, names[1])
-        return _with_ids(replace(nodes, labels=encoded), labels=_ids(table, names[0]))
-    return replace(nodes, labels=encode_labels(labels))
+        return _with_label_table(nodes, source, changes)
+    index = getattr(labels, "index", None)
+    if hasattr(labels, "to_frame") and index is not None and hasattr(index, "to_list"):
+        frame = with_index_as_column(labels.to_frame("label"))
+        if frame.shape[1] == 2:  # a pandas column whose index holds ids
+            changes.note("labels: matched with nodes by their index")
+            ids = as_id_column(frame.iloc[:, 0], "index of labels")
+            return _labeled(nodes, ids, frame["label"], source, changes)
+    encoded = encode_labels(labels, unlabeled=source.unlabeled, changes=changes)
+    return replace(nodes, labels=encoded)
+
+
+def _labeled(
+    nodes: Nodes, ids: IdColumn, labels: Any, source: NodeSource, changes: Changes
+) -> Nodes:
+    encoded = encode_labels(labels, unlabeled=source.unlabeled, changes=changes)
+    return _with_ids(replace(nodes, labels=encoded), labels=ids)
+
+
+def _with_label_table(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
+    frame = source.labels
+    if source.id_column is None:
+        frame = with_index_as_column(frame)
+    wanted = Columns([source.id_column, source.label_column], also=())
+    table, names = read_table(frame, "labels", wanted, source.text)
+    encoded = _encoded(table, names[1], source, changes)
+    if table.form:
+        unread = ""
+        if table.unread:
+            unread = f"; not used: {', '.join(map(repr, table.unread[:8]))}"
+        changes.note(
+            f"labels: {table.n_rows:,} rows of {table.form}, id {names[0]!r}, "
+            f"label {names[1]!r}{unread}"
+        )
+    nodes = _with_first_line(replace(nodes, labels=encoded), table)
+    return _with_ids(nodes, labels=_ids(table, names[0]))
+
+
+def _with_first_line(nodes: Nodes, table: Table) -> Nodes:
+    if not table.names_line:
+        return nodes
+    return replace(nodes, first_lines={**nodes.first_lines, table.argument: table.names_line})
 
 
 def _ids(table: Table, name: str) -> IdColumn:
@@ -117,6 +293,15 @@ def _ids(table: Table, name: str) -> IdColumn:
     return as_id_column(table.columns[name], argument, untyped=table.untyped)
 
 
-def _encoded(table: Table, name: str) -> Encoded:
-    encode = encode_text_labels if table.untyped else encode_labels
-    return encode(table.columns[name], f"column {name!r} of {table.argument}")
+def _text_ids(ids: list[str], argument: str) -> IdColumn:
+    return as_id_column(pa.chunked_array([pa.array(ids, pa.string())]), argument, untyped=True)
+
+
+def _encoded(table: Table, name: str, source: NodeSource, changes: Changes) -> Encoded:
+    return encode_labels(
+        table.columns[name],
+        f"column {name!r} of {table.argument}",
+        untyped=table.untyped,
+        unlabeled=source.unlabeled,
+        changes=changes,
+    )

@@ -1,23 +1,45 @@
-"""Tables: CSV and Parquet files and data frames as named Arrow columns."""
+"""Tables: text, JSON and Parquet files and data frames as named columns."""
 
 from __future__ import annotations
 
-import csv
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from adagcn.errors import FormatError, InputError, counted
+from adagcn.formats.json_files import is_records, read_json
+from adagcn.formats.text_files import (
+    TextRules,
+    dialect_of,
+    first_bytes,
+    is_svmlight,
+    read_columns,
+)
 
-_BLOCK_BYTES = 16 * 2**20  # the longest line that a CSV file may have
-_DELIMITERS = "\t,; "
+FileKind: TypeAlias = Literal["text", "json", "parquet", "svmlight"]
+
+# What people hand in that is no table, by its first bytes, and what to do about it.
+_NO_TABLES = {
+    b"PK\x03\x04": (
+        "a zip archive (an .npz graph, or an Excel workbook)",
+        "read an .npz graph with Graph.from_npz, save a workbook as CSV",
+    ),
+    b"\xd0\xcf\x11\xe0": ("an Excel workbook", "save it as CSV"),
+    b"\x89HDF": ("an HDF5 file", "write its tables as Parquet or CSV"),
+    b"%PDF": ("a PDF file", "save the table as CSV"),
+    b"%%MatrixMarket": ("a Matrix Market file", "read it with scipy.io.mmread and pass the matrix"),
+    b"SQLite format 3": ("an SQLite database", "export the table as CSV"),
+    b"\x80\x04": ("a Python pickle, which could run code", "write the table as CSV or Parquet"),
+    b"<": ("XML or HTML", "read GraphML or GEXF with networkx and pass the graph"),
+    b"ARROW1": ("an Arrow file", "write it as Parquet"),
+}
 
 
 @dataclass(frozen=True)
@@ -33,16 +55,61 @@ class Table:
     untyped : bool
         Whether it was read from a text file, so that its ids and labels are strings even if they
         stand for integers.
+    form : str
+        What the table was taken for, in words; empty for a frame.
+    unread : tuple of str
+        Columns that were there and not asked for.
+    names_line : tuple of str
+        The first line of a text file if it was taken for column names.
+    has_names : bool
+        Whether the columns have names of their own.
     """
 
     columns: dict[str, Any]
     argument: str
     untyped: bool = False
+    form: str = ""
+    unread: tuple[str, ...] = ()
+    names_line: tuple[str, ...] = ()
+    has_names: bool = True
 
     @property
     def names(self) -> list[str]:
         """The names of the columns, in order."""
         return list(self.columns)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table are wanted.
+
+    Parameters
+    ----------
+    text : sequence of str or None
+        Columns of ids and labels: read as text from a text file, never as numbers. ``None`` in
+        place i stands for the i-th column of the table.
+    also : sequence of str or None
+        Further columns; ``None`` for all that there are.
+    text_if_few : bool
+        Whether all columns of a table of two or three are read as text, since they may be names.
+    """
+
+    text: Sequence[str | None]
+    also: Sequence[str] | None = None
+    text_if_few: bool = False
+
+    def resolved(self, available: Sequence[str], argument: str) -> tuple[list[str], list[str]]:
+        """Return the names that ``text`` stands for, and all columns to read."""
+        names = _resolve(self.text, available, argument)
+        if self.also is None:
+            return names, list(available)
+        _check_there(self.also, available, argument)
+        return names, list(dict.fromkeys([*names, *self.also]))
 
 
 def is_table(value: Any) -> bool:
@@ -57,41 +124,57 @@ def is_path(value: Any) -> bool:
     return isinstance(value, str | os.PathLike)
 
 
+def file_kind(path: Path, argument: str) -> FileKind:
+    """Return what kind of file this is, judged by its first bytes.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is of a kind that is no table.
+    FormatError
+        If it is empty.
+    """
+    if path.is_dir():
+        return "parquet"
+    head = first_bytes(path, argument)
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start:
+        problem = f"{argument} {str(path)!r} is empty"
+        raise FormatError("AGC-F1104", problem, fix="give a file with a line for each record")
+    for magic, (what, fix) in _NO_TABLES.items():
+        if start.startswith(magic):
+            problem = f"{argument} is {what}, not a table"
+            raise InputError("AGC-I120", problem, got=str(path), fix=fix)
+    if start[:1] in b"{[":
+        return "json"
+    return "svmlight" if is_svmlight(start) else "text"
+
+
 def read_table(
-    source: Any,
-    argument: str,
-    *,
-    text: Sequence[str | None],
-    only_text: bool = False,
-    also: Sequence[str] = (),
-    header: bool | None = None,
+    source: Any, argument: str, wanted: Columns, rules: TextRules | None = None
 ) -> tuple[Table, list[str]]:
     """Read a file or a frame.
 
     Parameters
     ----------
     source : path or frame
-        CSV (comma, tab, semicolon or space between the fields; UTF-8; one header line), Parquet,
-        or a frame of pandas, polars or pyarrow.
+        A text file, a Parquet file or a folder of them, a JSON file of records, or a frame of
+        pandas, polars or pyarrow.
     argument : str
         What to call it in messages.
-    text : sequence of str or None
-        Columns of ids and labels: read as text from CSV, never as numbers, while the others must
-        be numbers. ``None`` in place i stands for the i-th column of the table.
-    only_text : bool
-        Whether to read no other columns than ``text`` and ``also``.
-    also : sequence of str
-        Further columns that must be there.
-    header : bool or None
-        Whether a CSV file starts with a line of names. ``None``: yes, but refuse a first line that
-        looks like data. Without names the columns are called ``"0"``, ``"1"`` and so on.
+    wanted : Columns
+        Which columns to read.
+    rules : TextRules, optional
+        What the user says of a text file.
 
     Returns
     -------
     table : Table
         The columns.
     names : list of str
-        The names that ``text`` stands for.
+        The names that ``wanted.text`` stands for.
 
     Raises
     ------
@@ -100,16 +183,19 @@ def read_table(
     FormatError
         If the file is damaged, not UTF-8, or its lines have different numbers of fields.
     """
+    rules = rules or TextRules()
     if not is_path(source):
-        return _read_frame(source, argument, text, also if only_text else None)
+        return _read_frame(source, argument, wanted)
     path = Path(source)
-    if _starts_with(path, argument, b"PAR1"):
-        return _read_parquet(path, argument, text, also if only_text else None)
-    if _starts_with(path, argument, b"PK\x03\x04"):
-        problem = f"{argument} is a zip archive, not a table"
-        fix = "read an .npz graph with Graph.from_npz"
-        raise InputError("AGC-I120", problem, got=str(path), fix=fix)
-    return _read_csv(path, argument, text, also if only_text else None, header)
+    kind = file_kind(path, argument)
+    if kind == "parquet":
+        return _read_parquet(path, argument, wanted)
+    if kind == "json":
+        return _read_records(path, argument, wanted)
+    if kind == "svmlight":
+        problem = f"{argument} looks like svmlight, which holds features"
+        raise InputError("AGC-I1105", problem, got=str(path), fix="pass it as features")
+    return _read_text(path, argument, wanted, rules)
 
 
 def _as_native(value: Any) -> Any:
@@ -121,20 +207,33 @@ def _as_native(value: Any) -> Any:
         ) from error
 
 
-def _read_frame(
-    source: Any, argument: str, text: Sequence[str | None], also: Sequence[str] | None
-) -> tuple[Table, list[str]]:
+def _read_frame(source: Any, argument: str, wanted: Columns) -> tuple[Table, list[str]]:
     frame = _as_native(source)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if not isinstance(frame, nw.DataFrame):
-        problem = f"{argument} must be a data frame or the path of a CSV or Parquet file"
+        problem = f"{argument} must be a data frame or the path of a file"
         raise InputError("AGC-I121", problem, got=type(source).__name__)
     named = {str(name): name for name in frame.columns}  # pandas also has columns 0, 1, …
-    names = _resolve(text, list(named), argument)
-    wanted = _wanted(names, also, list(named), argument)
-    columns = {name: _arrow_or_series(frame.get_column(named[name])) for name in wanted}
-    return Table(columns, argument), names
+    names, read = wanted.resolved(list(named), argument)
+    columns = {name: _arrow_or_series(frame.get_column(named[name])) for name in read}
+    has_names = not all(isinstance(name, int) for name in nw.to_native(frame).columns)
+    unread = tuple(name for name in named if name not in columns)
+    return Table(columns, argument, unread=unread, has_names=has_names), names
+
+
+def with_index_as_column(source: Any) -> Any:
+    """Return a pandas frame with its index as the first column, if the index holds ids.
+
+    It does if it has a name or is of text; other indices only count the rows.
+    """
+    index = getattr(source, "index", None)
+    if not hasattr(source, "set_index") or not hasattr(index, "dtype"):
+        return source
+    if index.name is None and index.dtype.kind in "iu":
+        return source
+    name = index.name if index.name is not None else "index"
+    return source if name in source.columns else source.reset_index(names=name)
 
 
 def _arrow_or_series(series: nw.Series[Any]) -> Any:
@@ -145,119 +244,91 @@ def _arrow_or_series(series: nw.Series[Any]) -> Any:
     return pa.chunked_array([column]) if isinstance(column, pa.Array) else column
 
 
-def _read_parquet(
-    path: Path, argument: str, text: Sequence[str | None], also: Sequence[str] | None
-) -> tuple[Table, list[str]]:
+def _read_parquet(path: Path, argument: str, wanted: Columns) -> tuple[Table, list[str]]:
+    form = "Parquet"
     try:
-        with pq.ParquetFile(path) as file:
-            available = list(file.schema_arrow.names)
-            names = _resolve(text, available, argument)
-            data = file.read(columns=_wanted(names, also, available, argument))
+        if path.is_dir():
+            files = _parquet_files(path, argument)
+            form = f"a folder of {counted(len(files), 'Parquet file')}"
+            available = list(pq.read_schema(files[0]).names)
+            names, read = wanted.resolved(available, argument)
+            data = pa.concat_tables(
+                [pq.read_table(file, columns=read) for file in files],
+                promote_options="permissive",
+            )
+        else:
+            with pq.ParquetFile(path) as file:
+                available = list(file.schema_arrow.names)
+                names, read = wanted.resolved(available, argument)
+                data = file.read(columns=read)
     except (pa.ArrowException, OSError) as error:
         problem = f"{argument} {str(path)!r} is not a readable Parquet file: {_first_line(error)}"
         raise FormatError("AGC-F122", problem, fix="write the file again") from error
-    return Table(dict(zip(data.column_names, data.columns, strict=True)), argument), names
+    columns = dict(zip(data.column_names, data.columns, strict=True))
+    unread = tuple(name for name in available if name not in columns)
+    return Table(columns, argument, form=form, unread=unread), names
 
 
-def _read_csv(
-    path: Path,
-    argument: str,
-    text: Sequence[str | None],
-    also: Sequence[str] | None,
-    header: bool | None,
+def _parquet_files(folder: Path, argument: str) -> list[Path]:
+    # Spark and others leave files beside the data whose names start with _ or a dot.
+    files = sorted(f for f in folder.glob("*.parquet") if not f.name.startswith(("_", ".")))
+    if not files:
+        problem = f"{argument} is a folder without Parquet files"
+        raise InputError("AGC-I1106", problem, got=str(folder), fix="give a file")
+    return files
+
+
+def _read_records(path: Path, argument: str, wanted: Columns) -> tuple[Table, list[str]]:
+    records = read_json(path, argument)
+    if not is_records(records):
+        problem = f"{argument} is JSON, but not a list of records such as [{{…}}, {{…}}]"
+        fix = "write it as records, or as CSV"
+        raise InputError("AGC-I1107", problem, got=str(path), fix=fix)
+    available = list(dict.fromkeys(name for record in records for name in record))
+    names, read = wanted.resolved(available, argument)
+    columns = {name: _column([record.get(name) for record in records]) for name in read}
+    unread = tuple(name for name in available if name not in columns)
+    return Table(columns, argument, form="JSON records", unread=unread), names
+
+
+def _column(values: list[Any]) -> Any:
+    try:
+        return pa.chunked_array([pa.array(values)])
+    except (pa.ArrowException, OverflowError, TypeError):
+        return values
+
+
+def _read_text(
+    path: Path, argument: str, wanted: Columns, rules: TextRules
 ) -> tuple[Table, list[str]]:
-    delimiter, fields = _first_fields(path, argument)
-    if header is None:
-        _check_is_header(fields, path, argument)
-    available = [str(i) for i in range(len(fields))] if header is False else fields
-    names = _resolve(text, available, argument)
-    wanted = _wanted(names, also, available, argument)
-    convert = pacsv.ConvertOptions(
-        # Never guessed: a guess from the first lines can be wrong for the last.
-        column_types={name: pa.string() if name in names else pa.float64() for name in wanted},
-        include_columns=wanted,
-        null_values=[""],  # "NA" and "null" are names like any other
-        strings_can_be_null=True,
+    dialect = dialect_of(path, argument, rules)
+    available = dialect.names
+    names, read = wanted.resolved(available, argument)
+    text = set(names) | (set(read) if wanted.text_if_few and len(available) <= 3 else set())
+    kinds = {name: pa.string() if name in text else pa.float64() for name in read}
+    data = read_columns(path, argument, dialect, kinds, rules)
+    table = Table(
+        dict(zip(data.column_names, data.columns, strict=True)),
+        argument,
+        untyped=True,
+        form=str(dialect),
+        unread=tuple(name for name in available if name not in kinds),
+        names_line=dialect.first if dialect.has_names and rules.header is None else (),
+        has_names=dialect.has_names,
     )
-    parse = pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=False)
-    skip = 0 if header is False else 1
-    options = {"block_size": _BLOCK_BYTES, "column_names": available, "skip_rows": skip}
-    data = _parse_csv(path, argument, options, parse, convert)
-    return Table(dict(zip(data.column_names, data.columns, strict=True)), argument, True), names
-
-
-def _parse_csv(
-    path: Path,
-    argument: str,
-    options: dict[str, Any],
-    parse: pacsv.ParseOptions,
-    convert: pacsv.ConvertOptions,
-) -> pa.Table:
-    try:
-        return pacsv.read_csv(path, pacsv.ReadOptions(**options), parse, convert)
-    except (pa.ArrowException, OSError):
-        pass
-    try:  # again in one thread, which knows the number of the line
-        serial = pacsv.ReadOptions(use_threads=False, **options)
-        return pacsv.read_csv(path, serial, parse, convert)
-    except (pa.ArrowException, OSError) as error:
-        problem = f"{argument} {str(path)!r} cannot be read: {_first_line(error)}"
-        fix = "use UTF-8, the same number of fields in each line, and numeric features and weights"
-        raise FormatError("AGC-F123", problem, fix=fix) from error
-
-
-def _first_fields(path: Path, argument: str) -> tuple[str, list[str]]:
-    try:
-        with pa.input_stream(str(path), compression="detect") as stream:
-            line = stream.read(_BLOCK_BYTES).split(b"\n", 1)[0]
-        first = line.decode("utf-8-sig").rstrip("\r")
-    except (UnicodeDecodeError, pa.ArrowException, OSError) as error:
-        problem = f"{argument} {str(path)!r} is not UTF-8 text: {_first_line(error)}"
-        raise FormatError("AGC-F124", problem, fix="save it as UTF-8") from error
-    if not first.strip():
-        problem = f"{argument} {str(path)!r} starts with an empty line"
-        raise FormatError("AGC-F125", problem, fix="start the file with a line of column names")
-    delimiter = next((d for d in _DELIMITERS if d in first), ",")
-    fields = next(csv.reader([first], delimiter=delimiter))
-    return delimiter, fields
-
-
-def _check_is_header(fields: Sequence[str], path: Path, argument: str) -> None:
-    if _is_number(fields[0]):
-        raise InputError(
-            "AGC-I126",
-            f"the first line of {argument} {str(path)!r} looks like data, not column names",
-            got=",".join(fields[:5]),
-            fix="start the file with column names (edges need none with header=False)",
-        )
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
-
-
-def _starts_with(path: Path, argument: str, magic: bytes) -> bool:
-    try:
-        with path.open("rb") as handle:
-            return handle.read(len(magic)) == magic
-    except OSError as error:
-        problem = f"{argument} cannot be opened: {error.strerror or error}"
-        raise InputError("AGC-I127", problem, got=str(path), fix="check the path") from error
+    return table, names
 
 
 def _resolve(names: Sequence[str | None], available: Sequence[str], argument: str) -> list[str]:
     """Return the names of the columns, filling each gap with the column in that place."""
     if len(set(available)) < len(available):
-        twice = sorted({name for name in available if list(available).count(name) > 1})
+        twice = sorted(name for name, n in Counter(available).items() if n > 1)
         problem = f"{argument} has columns of the same name"
-        raise InputError("AGC-I128", problem, got=twice, fix="rename them")
+        raise InputError("AGC-I128", problem, got=twice[:5], fix="rename them")
     if len(available) < len(names):
         problem = f"{argument} needs at least {counted(len(names), 'column')}"
-        raise InputError("AGC-I129", problem, got=list(available))
+        fix = "name the separator with separator= if the file has another"
+        raise InputError("AGC-I129", problem, got=list(available), fix=fix)
     resolved = [available[i] if name is None else name for i, name in enumerate(names)]
     _check_there(resolved, available, argument)
     if len(set(resolved)) < len(resolved):
@@ -266,18 +337,10 @@ def _resolve(names: Sequence[str | None], available: Sequence[str], argument: st
     return resolved
 
 
-def _wanted(
-    names: list[str], also: Sequence[str] | None, available: Sequence[str], argument: str
-) -> list[str]:
-    if also is None:
-        return list(available)
-    _check_there(also, available, argument)
-    return list(dict.fromkeys([*names, *also]))
-
-
 def _check_there(names: Sequence[str], available: Sequence[str], argument: str) -> None:
+    known = set(available)
     for name in names:
-        if name not in available:
+        if name not in known:
             problem = f"{argument} has no column {name!r}"
             raise InputError("AGC-I131", problem, got=list(available), fix="use one of these")
 
