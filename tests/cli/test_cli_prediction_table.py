@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import json
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
 from adagcn.cli.prediction_table import (
-    check_table_suffix,
     defuse_formulas,
     prediction_table,
+    rounded,
+    table_format,
     write_csv,
     write_table,
 )
@@ -18,6 +21,7 @@ from adagcn.errors import InputError
 
 PROBA = np.array([[0.2, 0.8], [0.9, 0.1], [0.5, 0.5]])
 CLASSES = np.array(["no", "yes"])
+IDS = np.array(["n1", "n2", "n3"])
 
 
 def as_rows(table):
@@ -27,22 +31,72 @@ def as_rows(table):
 
 
 def test_one_row_per_node_with_label_probability_and_margin():
-    table = prediction_table(np.array(["n1", "n2", "n3"]), PROBA, CLASSES)
-    assert table.column_names == ["id", "label", "probability", "margin", "proba_no", "proba_yes"]
+    table = prediction_table(IDS, PROBA, CLASSES)
+    assert table.column_names == ["id", "label", "probability", "margin"]
     assert table["label"].to_pylist() == ["yes", "no", "no"]
     assert table["margin"].to_pylist() == pytest.approx([0.6, 0.8, 0.0])
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_what_is_written_is_what_was_predicted(tmp_path, suffix):
+def test_the_probability_of_every_label_on_request():
+    table = prediction_table(IDS, PROBA, CLASSES, all_classes=True)
+    assert table.column_names[4:] == ["proba_no", "proba_yes"]
+    assert table["proba_yes"].to_pylist() == PROBA[:, 1].tolist()
+
+
+def test_the_most_probable_labels_on_request():
+    table = prediction_table(IDS, PROBA, CLASSES, top=2)
+    assert table.column_names == ["id", "label_1", "probability_1", "label_2", "probability_2"]
+    assert table["label_1"].to_pylist() == ["yes", "no", "no"]  # among equals the first
+    assert table["label_2"].to_pylist() == ["no", "yes", "yes"]
+    assert table["probability_1"].to_pylist() == [0.8, 0.9, 0.5]
+    assert table["probability_2"].to_pylist() == [0.2, 0.1, 0.5]
+
+
+def test_more_labels_than_there_are_cannot_be_asked_for():
+    with pytest.raises(InputError, match=r"--top is more than the 2 labels.*got 3.*at most 2"):
+        prediction_table(IDS, PROBA, CLASSES, top=3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_are_rounded_to_six_decimals_and_nothing_else_is(dtype):
+    proba = np.array([[0.71368722, 0.28631278]] * 3, dtype=dtype)
+    table = rounded(prediction_table(np.array([2**53 + 1, 2, 3]), proba, CLASSES))
+    assert table["probability"].to_pylist() == [0.713687] * 3
+    assert table["id"].to_pylist() == [2**53 + 1, 2, 3]
+    assert as_rows(table)[0]["margin"] == "0.427374"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".CSV", ".csv.gz", ".jsonl", ".ndjson", ".parquet"])
+def test_what_is_written_is_what_was_predicted(tmp_path, ending):
     table = prediction_table(np.array([2**53 + 1, -3, 7]), PROBA, CLASSES)
-    path = tmp_path / f"p{suffix}"
+    path = tmp_path / f"p{ending}"
     write_table(table, path)
-    if suffix == ".parquet":
+    kind = table_format(path)
+    if kind == "parquet":
         assert parquet.read_table(path).equals(table)
+    elif kind == "jsonl":
+        assert [json.loads(line) for line in path.read_text().splitlines()] == table.to_pylist()
     else:
-        assert path.read_text().splitlines()[1].startswith(f'{2**53 + 1},"yes",0.8,')
+        opened = gzip.open if ending.endswith(".gz") else open
+        with opened(path, "rt") as handle:
+            assert handle.read().splitlines()[1].startswith(f'{2**53 + 1},"yes",0.8,')
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_packed_file_has_the_same_bytes_every_time(tmp_path):
+    table = prediction_table(IDS, PROBA, CLASSES)
+    first, second = tmp_path / "a.csv.gz", tmp_path / "b.csv.gz"
+    for path in (first, second):
+        write_table(table, path)
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("text", ['quote " inside', "line\nbreak", "é", "\u2028"])
+def test_odd_ids_survive_json_lines(tmp_path, text):
+    path = tmp_path / "p.jsonl"
+    write_table(prediction_table(np.array([text, "b", "c"]), PROBA, CLASSES), path)
+    lines = path.read_text(encoding="utf-8").split("\n")
+    assert [json.loads(line)["id"] for line in lines[:-1]] == [text, "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +121,8 @@ def test_odd_ids_survive_csv(text):
     assert as_rows(table)[0]["id"] == text
 
 
-def test_other_endings_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"must end in \.csv or \.parquet; got .*p\.xlsx"):
-        check_table_suffix(tmp_path / "p.xlsx")
+@pytest.mark.parametrize("name", ["p.xlsx", "p.json", "p.gz", "p", "csv"])
+def test_other_endings_are_refused(tmp_path, name):
+    known = r"\.csv, \.csv\.gz, \.jsonl, \.ndjson or \.parquet"
+    with pytest.raises(InputError, match=rf"must end in {known}; got .*{name}"):
+        table_format(tmp_path / name)

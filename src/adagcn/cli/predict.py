@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from adagcn.graph import Graph
 
+_MOST_LABELS = 20  # rows of the summary
+
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model saved by adagcn fit --out.")
 ]
@@ -39,7 +41,23 @@ def predict(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="A .csv or .parquet file; default: print CSV."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="A .csv, .csv.gz, .jsonl, .ndjson or .parquet file; default: print CSV.",
+        ),
+    ] = None,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Add a column proba_LABEL for every label.")
+    ] = False,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top",
+            metavar="K",
+            min=1,
+            help="Give the K most probable labels: label_1, probability_1, label_2, ...",
+        ),
     ] = None,
     verbatim: Annotated[
         bool,
@@ -52,24 +70,29 @@ def predict(
 ) -> None:
     """Predict the labels of nodes with a saved model.
 
-    Columns: id, label, probability (of that label), margin (to the runner-up), and one proba_...
-    per label. In CSV, text that a spreadsheet would run as a formula (starting with =, +, - or @)
-    is prefixed with an apostrophe, and a note says so; Parquet is never changed.
+    The columns are id, label, probability (of that label) and margin (to the runner-up).
+    Probabilities have 6 decimals, except in Parquet. In CSV, text that a spreadsheet would run as a
+    formula (starting with =, +, - or @) is prefixed with an apostrophe, and a note says so.
+
+    The graph needs no labels, and its nodes may be new to the model:
+
+    adagcn predict my.adagcn --edges new.csv --features new_features.csv
     """
-    from adagcn.cli.prediction_table import check_table_suffix, prediction_table
+    from adagcn.cli.prediction_table import prediction_table, rounded, table_format
     from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
 
-    check_table_suffix(out)
+    kind = "json" if out is None and common.as_json else table_format(out)
     check_out(out, force=force)
     with threads(common.threads):
         graph = options.read()
         fitted = load_model(model, graph=graph)
         ids = graph.node_ids if nodes is None else _read_ids(nodes, options.id_column, graph)
-        proba = fitted.predict_proba(ids)
-    table = prediction_table(ids, proba, fitted.classes_)
-    as_csv = not common.as_json if out is None else out.suffix.lower() == ".csv"
-    if as_csv and not verbatim:
+        probabilities = fitted.predict_proba(ids)
+    table = prediction_table(ids, probabilities, fitted.classes_, top=top, all_classes=proba)
+    if kind != "parquet":
+        table = rounded(table)
+    if kind == "csv" and not verbatim:
         table = _defused(table)
     facts: dict[str, Any] = {
         "model": fitted.model_key,
@@ -82,30 +105,40 @@ def predict(
         "threads": common.threads,
         "out": out,
     }
-    _deliver(table, facts, out, as_json=common.as_json)
+    _deliver(table, facts, graph, as_json=common.as_json)
 
 
-def _deliver(table: pa.Table, facts: dict[str, Any], out: Path | None, *, as_json: bool) -> None:
+def _deliver(table: pa.Table, facts: dict[str, Any], graph: Graph, *, as_json: bool) -> None:
+    """Write or print the predictions, and say how many there are."""
     from adagcn.cli.prediction_table import write_csv, write_table
 
+    out = facts["out"]
     if out is not None:
         write_table(table, out)
     if as_json:
         print_json(facts if out is not None else {**facts, "predictions": table.to_pylist()})
     elif out is None:
+        note(f"{counted(facts['nodes'], 'node')} predicted, of {graph!r}")
         sys.stdout.flush()
         write_csv(table, sys.stdout.buffer)
     else:
-        counts = table.group_by("label").aggregate([("id", "count")]).sort_by("label")
-        screen().print(
-            facts_table(
-                [
-                    ("predicted", counted(facts["nodes"], "node")),
-                    *((f"as {row['label']}", f"{row['id_count']:,}") for row in counts.to_pylist()),
-                    ("written to", str(out)),
-                ]
-            )
-        )
+        screen().print(facts_table(_summary(table, facts, graph)))
+
+
+def _summary(table: pa.Table, facts: dict[str, Any], graph: Graph) -> list[tuple[str, str]]:
+    """Return what was read and predicted as names and values, the most frequent labels first."""
+    label = table.column_names[1]
+    counts = table.group_by(label).aggregate([("id", "count")])
+    ranked = counts.sort_by([("id_count", "descending"), (label, "ascending")]).to_pylist()
+    rest = len(ranked) - _MOST_LABELS
+    return [
+        ("graph", repr(graph)),
+        *([("read", "; ".join(graph.changes))] if graph.changes else []),
+        ("predicted", counted(facts["nodes"], "node")),
+        *((f"as {row[label]}", f"{row['id_count']:,}") for row in ranked[:_MOST_LABELS]),
+        *([("", f"and {counted(rest, 'other label')}")] if rest > 0 else []),
+        ("written to", str(facts["out"])),
+    ]
 
 
 def _defused(table: pa.Table) -> pa.Table:
@@ -115,7 +148,7 @@ def _defused(table: pa.Table) -> pa.Table:
     if n_changed:
         note(
             f"an apostrophe was put before {counted(n_changed, 'cell')} that a spreadsheet would "
-            "run as a formula; --verbatim or a .parquet file avoids this"
+            "run as a formula; --verbatim, a .jsonl or a .parquet file avoids this"
         )
     return safe
 

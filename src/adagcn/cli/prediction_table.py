@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 from adagcn.formats.atomic import atomic_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+TableFormat = Literal["csv", "jsonl", "parquet"]
+
+_FORMATS: dict[str, TableFormat] = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+_DECIMALS = 6
+_ROWS_AT_ONCE = 65_536
 # What a spreadsheet takes for the start of a formula; a plain number as text ("-12") runs nothing.
 _FORMULA = r"^[-=+@\t\r]"
 _NUMBER = r"^[-+]?[0-9]*[.]?[0-9]+$"
 
 
 def prediction_table(
-    node_ids: NDArray[Any], proba: NDArray[np.floating[Any]], classes: NDArray[Any]
+    node_ids: NDArray[Any],
+    proba: NDArray[np.floating[Any]],
+    classes: NDArray[Any],
+    *,
+    top: int | None = None,
+    all_classes: bool = False,
 ) -> pa.Table:
-    """Return one row per node: its id, the predicted label and the probabilities.
+    """Return one row per node: its id, the predicted label and probabilities.
 
     Parameters
     ----------
@@ -32,25 +50,69 @@ def prediction_table(
         Probabilities.
     classes : ndarray of shape (n_classes,)
         The label values of the columns.
+    top : int, optional
+        How many of the most probable labels to give.
+    all_classes : bool
+        Whether to add the probability of every label.
 
     Returns
     -------
     pyarrow.Table
-        Columns ``id``, ``label``, ``probability`` (of that label), ``margin`` (to the runner-up)
-        and ``proba_<label>`` for every label.
+        Columns ``id``, then ``label``, ``probability`` (of that label) and ``margin`` (to the
+        runner-up), or with ``top`` instead ``label_1``, ``probability_1``, ``label_2``, …; with
+        ``all_classes`` also ``proba_<label>`` for every label.
     """
     import pyarrow as pa
 
+    # Integers past 64 bits have no Arrow type; as text they keep every digit.
+    columns = {"id": node_ids.astype(str) if node_ids.dtype == object else node_ids}
+    columns |= _best(proba, classes) if top is None else _most_probable(proba, classes, top)
+    if all_classes:
+        columns |= {f"proba_{label}": proba[:, k] for k, label in enumerate(classes.tolist())}
+    return pa.table({name: pa.array(column) for name, column in columns.items()})
+
+
+def _best(proba: NDArray[Any], classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
     ranked = np.sort(proba, axis=1)
-    columns: dict[str, Any] = {
-        # Integers past 64 bits have no Arrow type; as text they keep every digit.
-        "id": node_ids.astype(str) if node_ids.dtype == object else node_ids,
+    return {
         "label": classes[proba.argmax(axis=1)],
         "probability": ranked[:, -1],
         "margin": ranked[:, -1] - ranked[:, -2],
     }
-    columns |= {f"proba_{label}": proba[:, k] for k, label in enumerate(classes.tolist())}
-    return pa.table({name: pa.array(column) for name, column in columns.items()})
+
+
+def _most_probable(proba: NDArray[Any], classes: NDArray[Any], n: int) -> dict[str, NDArray[Any]]:
+    if n > len(classes):
+        raise InputError(
+            "AGC-I823",
+            f"--top is more than the {counted(len(classes), 'label')} of the model",
+            got=n,
+            fix=f"use at most {len(classes)}",
+        )
+    order = np.argsort(-proba, axis=1, kind="stable")  # stable: among equals the first, as argmax
+    columns: dict[str, NDArray[Any]] = {}
+    for rank in range(n):
+        best = order[:, rank]
+        columns[f"label_{rank + 1}"] = classes[best]
+        columns[f"probability_{rank + 1}"] = np.take_along_axis(proba, best[:, None], axis=1)[:, 0]
+    return columns
+
+
+def rounded(table: pa.Table) -> pa.Table:
+    """Return ``table`` with the decimals of its numbers that mean something.
+
+    The same node predicted among others can differ in the eighth digit: block sizes change the
+    order of additions.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    for position, name in enumerate(table.column_names):
+        column = table.column(position)
+        if pa.types.is_floating(column.type):
+            numbers = compute.round(column.cast(pa.float64()), ndigits=_DECIMALS)
+            table = table.set_column(position, name, numbers)
+    return table
 
 
 def defuse_formulas(table: pa.Table) -> tuple[pa.Table, int]:
@@ -84,30 +146,49 @@ def defuse_formulas(table: pa.Table) -> tuple[pa.Table, int]:
     return table, n_changed
 
 
-def check_table_suffix(path: Path | None) -> None:
-    """Refuse a name for a table that ends in neither ``.csv`` nor ``.parquet``."""
-    if path is not None and path.suffix.lower() not in (".csv", ".parquet"):
-        raise InputError(
-            "AGC-I808",
-            "--out must end in .csv or .parquet",
-            got=str(path),
-            fix="change the ending",
-        )
+def table_format(path: Path | None) -> TableFormat:
+    """Return the format that a file's ending asks for; without a file CSV is printed."""
+    if path is None:
+        return "csv"
+    for ending, kind in _FORMATS.items():
+        if path.name.lower().endswith(ending):
+            return kind
+    *most, last = _FORMATS
+    raise InputError(
+        "AGC-I808",
+        f"--out must end in {', '.join(most)} or {last}",
+        got=str(path),
+        fix="change the ending",
+    )
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write ``table`` as CSV or Parquet, whole or not at all."""
+    """Write ``table`` in the format of the file's ending, whole or not at all."""
+    kind = table_format(path)
     with atomic_file(path) as handle:
-        if path.suffix.lower() == ".parquet":
+        if kind == "parquet":
             from pyarrow import parquet
 
             parquet.write_table(table, handle)
+        elif kind == "jsonl":
+            write_json_lines(table, handle)
+        elif path.suffix.lower() == ".gz":
+            # Without a name and a time, so that the same table gives the same bytes.
+            with gzip.GzipFile("", "wb", fileobj=handle, mtime=0) as packed:
+                write_csv(table, packed)
         else:
             write_csv(table, handle)
 
 
-def write_csv(table: pa.Table, handle: BinaryIO) -> None:
+def write_csv(table: pa.Table, handle: BinaryIO | gzip.GzipFile) -> None:
     """Write ``table`` as UTF-8 CSV; text is quoted, so that a line break stays in its cell."""
     from pyarrow import csv
 
     csv.write_csv(table, handle)
+
+
+def write_json_lines(table: pa.Table, handle: BinaryIO) -> None:
+    """Write ``table`` as one JSON object per line, in UTF-8."""
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        lines = [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in batch.to_pylist()]
+        handle.write("".join(f"{line}\n" for line in lines).encode())
