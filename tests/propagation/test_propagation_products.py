@@ -9,8 +9,10 @@ import pytest
 import torch
 from scipy import sparse
 
+from adagcn.engines.threads import threads_of_a_model
 from adagcn.propagation import blocks, products
 from adagcn.propagation.products import product, transposed_product
+from adagcn.propagation.sparse_tensors import row_parts
 
 
 @pytest.fixture(params=[1, 2, 3])
@@ -95,3 +97,30 @@ def test_a_matrix_in_memory_that_cannot_be_written(threads: int) -> None:
         part.flags.writeable = False
     np.testing.assert_array_equal(product(matrix, torch.eye(20)), matrix.toarray())
     np.testing.assert_array_equal(transposed_product(matrix, torch.eye(30)), matrix.T.toarray())
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 3, 9])
+def test_parts_of_rows_are_the_matrix(n_parts: int) -> None:
+    dense = _matrix((40, 30), np.float64).toarray()
+    dense[5:20] = 0.0  # rows without a stored value
+    matrix = sparse.csr_array(dense)
+    parts = row_parts(matrix, n_parts)
+    assert [i for rows, _ in parts for i in range(40)[rows]] == list(range(40))
+    np.testing.assert_array_equal(torch.cat([part.to_dense() for _, part in parts]), dense)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_products_on_our_own_pool_have_the_bits_of_scipy(
+    n_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "WORK_OF_A_THREAD", 1)
+    monkeypatch.setattr(blocks, "WORK_OF_A_THREAD", 1)
+    matrix = _matrix((200, 200), np.float32)
+    values = np.random.default_rng(1).standard_normal((200, 7)).astype(np.float32)
+    with threads_of_a_model(n_threads):
+        found = product(matrix, torch.from_numpy(values))
+        back = transposed_product(matrix, torch.from_numpy(values))
+        stepped = blocks.BlockedPropagator(matrix, values, teleport=0.0).step(values)
+    np.testing.assert_array_equal(found, matrix @ values)
+    np.testing.assert_array_equal(back, matrix.T @ values)
+    np.testing.assert_array_equal(stepped.rows(slice(None)), matrix @ values)

@@ -12,6 +12,7 @@ from scipy import sparse
 from torch import Tensor
 
 from adagcn.graph import Features
+from adagcn.learners.dense_products import dense_product, n_blocks
 from adagcn.propagation.products import product, transposed_product
 from adagcn.propagation.sparse_tensors import with_index_type
 
@@ -56,17 +57,17 @@ def as_input(rows: Features, like: Tensor) -> Input:
 
 def times(inputs: Input, weight: Tensor) -> Tensor:
     """Return the product of the input rows with a weight of shape (n_features, n_units)."""
-    if isinstance(inputs, SparseRows):
-        result: Tensor = _SparseProduct.apply(weight, inputs.matrix)  # type: ignore[no-untyped-call]
-        return result
-    return inputs @ weight
+    if isinstance(inputs, Tensor) and (inputs.requires_grad or n_blocks(inputs, weight) == 1):
+        return inputs @ weight
+    result: Tensor = _Product.apply(weight, inputs)  # type: ignore[no-untyped-call]
+    return result
 
 
 def transposed_times(inputs: Input, gradient: Tensor) -> Tensor:
     """Return the product of the transposed rows with a gradient of shape (n_rows, n_units)."""
     if isinstance(inputs, SparseRows):
         return transposed_product(inputs.matrix, gradient)
-    return inputs.t() @ gradient
+    return dense_product(inputs.t(), gradient)
 
 
 def drop(inputs: Input, rate: float, generator: torch.Generator | None) -> Input:
@@ -91,14 +92,16 @@ def dropout_mask(values: Tensor, rate: float, generator: torch.Generator) -> Ten
     return draws.ge_(rate).div_(1.0 - rate)  # in place: fresh memory costs more than the numbers
 
 
-class _SparseProduct(torch.autograd.Function):
-    """A constant sparse matrix times a weight: S W forward, Sᵀ G backward."""
+class _Product(torch.autograd.Function):
+    """Constant rows times a weight: B W forward, Bᵀ G backward."""
 
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, matrix: sparse.csr_array) -> Tensor:
-        ctx.matrix = matrix
-        return product(matrix, weight.detach())
+    def forward(ctx: Any, weight: Tensor, inputs: Input) -> Tensor:
+        ctx.inputs = inputs
+        if isinstance(inputs, SparseRows):
+            return product(inputs.matrix, weight.detach())
+        return dense_product(inputs, weight.detach())
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return transposed_product(ctx.matrix, gradients[0]), None
+        return transposed_times(ctx.inputs, gradients[0]), None

@@ -103,6 +103,7 @@ class AdaGCNClassifier(BoostedClassifier):
         warm_start: bool = False,
         random_state: Any = None,
         device: str = "cpu",
+        n_threads: int | None = None,
     ) -> None:
         self.graph = graph
         self.preset = preset
@@ -128,6 +129,7 @@ class AdaGCNClassifier(BoostedClassifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.device = device
+        self.n_threads = n_threads
 
     def _fit_hop(
         self, settings: BoostedSettings, n_classes: int, dtype: Any, seed: int, events: Events

@@ -19,14 +19,18 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
+from torch import Tensor
 
+from adagcn.engines.threads import spread, torch_callers
 from adagcn.errors import InputError
 from adagcn.graph import Features
-from adagcn.propagation.sparse_tensors import index_type, torch_csr
+from adagcn.propagation.sparse_tensors import index_type, row_parts
 
 BLOCK_BYTES = 2**22  # of a block: what the caches of one core hold
 LEAST_COLUMNS = 8  # or one less; with fewer, the work per stored value outweighs the bytes
 ROWS_AT_ONCE = 2**13
+# Multiplications of a sparse product that are worth a thread: about two milliseconds of one core.
+WORK_OF_A_THREAD = 2**22
 
 Block = NDArray[Any]
 
@@ -115,7 +119,9 @@ class BlockedPropagator:
         self._columns = column_blocks(*features.shape, itemsize=dtype.itemsize)
         self._dtype = dtype
         self._room: list[NDArray[Any]] = []  # of every block, in their order, and of one more
-        self._matrix = torch_csr(in_order(propagator, self._order, self._places, dtype))
+        matrix = in_order(propagator, self._order, self._places, dtype)
+        work = matrix.nnz * max((each.stop - each.start for each in self._columns), default=0)
+        self._parts = row_parts(matrix, min(torch_callers(), 1 + work // WORK_OF_A_THREAD))
         self._teleport = teleport
         self._shares = list(self._input_shares(features)) if teleport else []
 
@@ -140,8 +146,14 @@ class BlockedPropagator:
 
     def _step(self, i: int, block: Block) -> Block:
         result = _shaped(self._room[i], block.shape)
-        out = torch.from_numpy(result)  # torch.mm would fill one more block with zeros first
-        torch.addmm(out, self._matrix, torch.from_numpy(block), beta=0, out=out)
+        values = torch.from_numpy(block)
+
+        def fill_rows(part: tuple[slice, Tensor]) -> None:
+            out = torch.from_numpy(result[part[0]])
+            # torch.mm would fill one more block with zeros first
+            torch.addmm(out, part[1], values, beta=0, out=out)
+
+        spread(fill_rows, self._parts)
         if self._teleport:
             result *= 1.0 - self._teleport
             self._shares[i].add_to(result)

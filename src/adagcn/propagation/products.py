@@ -1,4 +1,4 @@
-"""A constant sparse matrix times dense columns, on as many threads as torch has.
+"""A constant sparse matrix times dense columns, on several threads.
 
 torch multiplies by rows, and scipy by columns where the matrix is transposed. Dense columns that
 are past the caches are multiplied a few at a time, as hops are (:mod:`adagcn.propagation.blocks`).
@@ -9,28 +9,32 @@ with any number of threads.
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor
 
-from adagcn.propagation.blocks import column_blocks
-from adagcn.propagation.sparse_tensors import torch_csr
+from adagcn.engines.threads import pool_threads, spread, torch_callers
+from adagcn.propagation.blocks import WORK_OF_A_THREAD, column_blocks
+from adagcn.propagation.sparse_tensors import row_parts
 
 # Bytes of dense columns: below this, cutting them into blocks takes longer than it saves.
 PAST_CACHE = 2**24
-# Multiplications that are worth a thread of their own: about ten milliseconds of one core.
-WORK_OF_A_THREAD = 2**24
 
 
 def product(matrix: sparse.csr_array, values: Tensor) -> Tensor:
     """Return S V, of shape (n_rows, n_columns)."""
-    blocks = _column_blocks(matrix, values)
-    if len(blocks) == 1:
-        return torch_csr(matrix) @ blocks[0]
-    return torch.cat([torch_csr(matrix) @ block for block in blocks], dim=1)
+    work = matrix.nnz * values.shape[1]
+    parts = row_parts(matrix, min(torch_callers(), 1 + work // WORK_OF_A_THREAD))
+    blocks = _column_blocks(matrix, values.detach())
+
+    def rows_of_product(part: tuple[slice, Tensor]) -> Tensor:
+        found = [part[1] @ block for block in blocks]
+        return found[0] if len(found) == 1 else torch.cat(found, dim=1)
+
+    found = spread(rows_of_product, parts)
+    return found[0] if len(found) == 1 else torch.cat(found)
 
 
 def transposed_product(matrix: sparse.csr_array, values: Tensor) -> Tensor:
@@ -40,12 +44,9 @@ def transposed_product(matrix: sparse.csr_array, values: Tensor) -> Tensor:
     every epoch. scipy needs none, but uses one thread for a product: so threads share the columns.
     """
     work = matrix.nnz * values.shape[1]
-    n_threads = min(torch.get_num_threads(), 1 + work // WORK_OF_A_THREAD)
+    n_threads = min(pool_threads(), 1 + work // WORK_OF_A_THREAD)
     blocks = [block.numpy() for block in _column_blocks(matrix, values, at_least=n_threads)]
-    if n_threads == 1:
-        return torch.from_numpy(np.hstack([matrix.T @ block for block in blocks]))
-    with ThreadPoolExecutor(n_threads) as threads:
-        return torch.from_numpy(np.hstack(list(threads.map(matrix.T.__matmul__, blocks))))
+    return torch.from_numpy(np.hstack(spread(matrix.T.__matmul__, blocks)))
 
 
 def _column_blocks(matrix: sparse.csr_array, values: Tensor, *, at_least: int = 1) -> list[Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,29 @@ def torch_csr(matrix: sparse.csr_array, *, bits: int | None = None) -> Tensor:
         _tensor(matrix.data),
         matrix.shape,
     )
+
+
+def row_parts(matrix: sparse.csr_array, n_parts: int) -> list[tuple[slice, Tensor]]:
+    """Return the rows in parts with about as many stored values each, as torch's matrices.
+
+    Each part comes with its rows, and shares the memory of the matrix.
+    """
+    n_rows, n_columns = matrix.shape
+    if n_parts == 1:
+        return [(slice(0, n_rows), torch_csr(matrix))]
+    ends = np.searchsorted(matrix.indptr, np.linspace(0, matrix.nnz, n_parts + 1)[1:-1])
+    parts = []
+    for start, end in pairwise([0, *ends.tolist(), n_rows]):
+        first, last = matrix.indptr[start], matrix.indptr[end]
+        stored = slice(first, last)
+        values = (
+            matrix.data[stored],
+            matrix.indices[stored],
+            matrix.indptr[start : end + 1] - first,
+        )
+        part = sparse.csr_array(values, shape=(end - start, n_columns))
+        parts.append((slice(start, end), torch_csr(part)))
+    return parts
 
 
 def index_type(matrix: sparse.csr_array) -> type[np.signedinteger[Any]]:

@@ -20,6 +20,7 @@ from adagcn.boosting.depth import best_prefix
 from adagcn.boosting.fit_state import BoostedLayer, FitBasis, FitState, LabeledNodes
 from adagcn.boosting.hop_boosting import FitHop, HopBoosting
 from adagcn.boosting.samme import BoostingRule, Combination, CombinedVotes
+from adagcn.engines.threads import pool_threads
 from adagcn.errors import InputError, LayerWarning, WeightCollapseWarning
 from adagcn.graph import Graph
 from adagcn.models.support import problem as problems
@@ -114,7 +115,13 @@ class BoostedClassifier(NodeClassifier):
     """
 
     default_preset = "tuned"
-    beside: ClassVar[tuple[str, ...]] = ("class_weight", "warm_start", "random_state", "device")
+    beside: ClassVar[tuple[str, ...]] = (
+        "class_weight",
+        "warm_start",
+        "random_state",
+        "device",
+        "n_threads",
+    )
     settings: ClassVar[type[BoostedSettings]] = BoostedSettings
 
     # Settings that a model has, by name, and switches of the variant; those that it fixes; and what
@@ -302,7 +309,8 @@ class BoostedClassifier(NodeClassifier):
         self.classes_ = basis.classes
         if self.graph is not None:  # validate_data has set it for a plain matrix
             self.n_features_in_ = self.graph.n_features
-        self.params_ = Params({"preset": self.preset, **fit.settings.flat()})
+        values = {"preset": self.preset, **fit.settings.flat(), "n_threads": pool_threads()}
+        self.params_ = Params(values)
         self.seed_ = basis.seed
         self.stop_accuracy_ = _stop_accuracy(state.layers, fit.boosting)
         self.columns_ = fit.columns
@@ -410,18 +418,29 @@ class BoostedClassifier(NodeClassifier):
         settings = self.fitted_settings()
         combination = boosting_rule(settings).combination
         first = combination.first_voter(self.layer_weights_.tolist())
-        layers = self._layer_log_proba(X, graph, settings, first_layer=first)
-        return combination.sum_votes(layers)
+        with self.computing(X, graph):
+            layers = self._layer_log_proba(X, graph, settings, first_layer=first)
+            return combination.sum_votes(layers)
 
     def _staged(self, X: ArrayLike, graph: Graph | None) -> Iterator[CombinedVotes]:
         check_is_fitted(self, "layers_")
         settings = self.fitted_settings()
         layers = self._layer_log_proba(X, graph, settings)
-        return boosting_rule(settings).combination.staged(layers)
+        stages = boosting_rule(settings).combination.staged(layers)
+
+        def each() -> Iterator[CombinedVotes]:
+            while True:
+                with self.computing(X, graph):  # not while the caller has the stage
+                    votes = next(stages, None)
+                if votes is None:
+                    return
+                yield votes
+
+        return each()
 
     def fitted_settings(self) -> BoostedSettings:
         """Return the settings inside ``params_``."""
-        flat = {name: value for name, value in self.params_.items() if name != "preset"}
+        flat = {k: v for k, v in self.params_.items() if k not in ("preset", "n_threads")}
         return settings_from(flat, self.settings)
 
     def _layer_log_proba(

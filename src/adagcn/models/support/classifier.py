@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import html
 import inspect
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -23,6 +24,14 @@ from pydantic.fields import FieldInfo
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 
+from adagcn.engines.memory import typed_memory_errors
+from adagcn.engines.threads import (
+    asked_threads,
+    checked_threads,
+    default_threads,
+    threads,
+    threads_of_a_model,
+)
 from adagcn.errors import AdaGCNError, PresetNotice
 from adagcn.graph import Graph
 from adagcn.models.support.boosted_settings import flattened
@@ -34,7 +43,7 @@ from adagcn.models.support.settings import NOT_SETTINGS, Params, kind_of, meanin
 from adagcn.training.events import Events, LogCallback
 
 # What other options say, or what has no place on a command line.
-_NOT_SETTABLE = {"learner", "warm_start", "random_state"}
+_NOT_SETTABLE = {"learner", "warm_start", "random_state", "n_threads"}
 _GRAPH = "the graph whose node ids ``fit`` and ``predict`` take"
 _BESIDE = {
     "learner": (
@@ -52,6 +61,15 @@ _BESIDE = {
         "all randomness of a fit. An integer makes it repeatable to the bit",
     ),
     "device": ("str", "torch device of the networks"),
+    "n_threads": (
+        "int or None",
+        "threads that ``fit`` and ``predict`` compute with; the caller's setting is restored "
+        "afterwards. None means the number of the :func:`adagcn.engines.threads.threads` block "
+        "around the call. Without one, PyTorch and BLAS have one thread, and the library's own "
+        "products, whose bits do not depend on it, have 1, 2 or 4: below 2**20 values of features "
+        "(nodes times columns), below 2**24, and from there on. ``params_`` holds the number. "
+        "With an explicit 2 or more, the last bits of a fit may differ",
+    ),
 }
 
 
@@ -66,7 +84,7 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Label values, sorted.
     params_ : dict
-        The resolved hyper-parameters and the preset.
+        The resolved hyper-parameters, the preset and the number of threads.
     n_epochs_ : list of int
         Epochs of each layer.
     stop_accuracy_ : float or None
@@ -80,13 +98,14 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
     model_key: ClassVar[str]
     default_preset: ClassVar[str]
     # Constructor parameters besides the settings, in their order.
-    beside: ClassVar[tuple[str, ...]] = ("class_weight", "random_state", "device")
+    beside: ClassVar[tuple[str, ...]] = ("class_weight", "random_state", "device", "n_threads")
 
     graph: Graph | None
     preset: str
     class_weight: dict[Any, float] | str | None
     random_state: Any
     device: str = "cpu"
+    n_threads: int | None = None
 
     classes_: NDArray[Any]
     params_: Params
@@ -181,8 +200,21 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
             The fitted model.
         """
         checked_graph(self.graph)
-        self._fit(FitCall(X, y, sample_weight, X_val, y_val), Events(callbacks, LogCallback()))
+        with self.computing(X):
+            self._fit(FitCall(X, y, sample_weight, X_val, y_val), Events(callbacks, LogCallback()))
         return self
+
+    @contextmanager
+    def computing(self, X: ArrayLike, graph: Graph | None = None) -> Iterator[None]:
+        """Keep to the threads that the model has for a graph, or for a feature matrix X."""
+        n_threads = checked_threads(self.n_threads)
+        if n_threads is None:
+            n_values = _n_values(self.graph if graph is None else graph, X)
+            limits = threads_of_a_model(default_threads(n_values))
+        else:
+            limits = threads(n_threads)
+        with limits, typed_memory_errors():
+            yield
 
     def given_settings(self) -> dict[str, Any]:
         """Return the constructor's settings by name, as they were given."""
@@ -247,8 +279,12 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PresetNotice)
             try:
-                checked_graph(self.graph)
-                return Params({"preset": self.preset, **self.resolved_params()})
+                graph = checked_graph(self.graph)
+                n_threads = checked_threads(self.n_threads) or asked_threads()
+                if n_threads is None and graph is not None:
+                    n_threads = default_threads(_n_values(graph, ()))
+                params = self.resolved_params()
+                return Params({"preset": self.preset, **params, "n_threads": n_threads})
             except AdaGCNError as error:
                 return Params({"preset": self.preset, "cannot be fitted": str(error)})
 
@@ -281,6 +317,16 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         return tags
 
     _needs_graph: ClassVar[bool] = False
+
+
+def _n_values(graph: Graph | None, X: ArrayLike) -> int:
+    """Return how many values of features there are, stored or not; 0 of what has none."""
+    if isinstance(graph, Graph):
+        return graph.n_nodes * graph.n_features
+    try:
+        return math.prod(getattr(X, "shape", None) or np.shape(X))
+    except (TypeError, ValueError):  # a ragged list, for the checks behind this to refuse
+        return 0
 
 
 def one_column_for_two(scores: NDArray[np.float64]) -> NDArray[np.float64]:

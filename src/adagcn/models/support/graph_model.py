@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from sklearn.utils.validation import check_is_fitted
 
 from adagcn.boosting.fit_state import LabeledNodes
+from adagcn.engines.threads import pool_threads
 from adagcn.errors import InputError
 from adagcn.graph import Graph
 from adagcn.models.support.classifier import NodeClassifier
@@ -78,7 +79,8 @@ class GraphModelClassifier(NodeClassifier):
             self.record_ = record = self.fitted_.record
             self.classes_ = classes
             self.n_features_in_ = problem.inputs.features.shape[1]
-            self.params_ = Params({"preset": self.preset, **settings.model_dump()})
+            values = {"preset": self.preset, **settings.flat(), "n_threads": pool_threads()}
+            self.params_ = Params(values)
             self.seed_ = context.seed
             self.stop_accuracy_ = record.stop_accuracy
             self.on_graph_ = True
@@ -127,7 +129,8 @@ class GraphModelClassifier(NodeClassifier):
         positions = graph.positions(X)
         features = normalized_features(graph, self.params_["feature_norm"])
         inputs = GraphInput(features, graph.adjacency, graph.node_ids)
-        return self.fitted_.log_proba(inputs, positions)
+        with self.computing(X, graph):
+            return self.fitted_.log_proba(inputs, positions)
 
 
 def _weighted_only(nodes: LabeledNodes) -> LabeledNodes:

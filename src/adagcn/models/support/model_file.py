@@ -136,6 +136,7 @@ class Manifest(_Strict):
     continuable: bool = False
     nodes_digest: str | None = None
     node_columns: str | None = None
+    n_threads: PositiveInt | None = None  # not in files of earlier releases
     tensors: dict[str, TensorEntry]
     versions: dict[str, str]
 

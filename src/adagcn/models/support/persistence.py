@@ -99,7 +99,9 @@ def _restored(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Es
     estimator: Estimator = _constructed(kind, file, graph)
     estimator.classes_ = manifest.classes.array()
     params = renamed(manifest.model, manifest.params) if file.version == 1 else manifest.params
-    estimator.params_ = Params({"preset": manifest.preset, **params})
+    estimator.params_ = Params(
+        {"preset": manifest.preset, **params, "n_threads": manifest.n_threads}
+    )
     estimator.n_features_in_ = manifest.n_features
     if manifest.feature_names is not None:
         estimator.feature_names_in_ = np.array(manifest.feature_names, dtype=object)
@@ -197,7 +199,8 @@ def _content(estimator: Any, *, continuable: bool) -> ModelFile:
         parts |= boosted_layers.continuation_tensors(estimator, state)
         layers = [*map(boosted_layers.with_stoppers, layers, state.layers)]
     graph = estimator.graph
-    params = {name: value for name, value in estimator.params_.items() if name != "preset"}
+    beside = ("preset", "n_threads")
+    params = {name: value for name, value in estimator.params_.items() if name not in beside}
     manifest = Manifest(
         model=estimator.model_key,
         preset=estimator.params_["preset"],
@@ -216,6 +219,7 @@ def _content(estimator: Any, *, continuable: bool) -> ModelFile:
         continuable=continuable,
         nodes_digest=None if state is None else state.nodes_digest,
         node_columns=estimator.node_columns_,
+        n_threads=estimator.params_.get("n_threads"),
         tensors={name: tensor_entry(tensor) for name, tensor in parts.items()},
         versions={name: version(name) for name in ("adagcn", "numpy", "torch")},
     )
@@ -242,9 +246,14 @@ def _class_values(classes: NDArray[Any]) -> ClassValues:
 
 
 def _constructor(estimator: Any) -> dict[str, Any]:
-    """Return the constructor's explicit arguments that JSON can hold; a graph is not one."""
+    """Return the constructor's explicit arguments that JSON can hold; a graph is not one.
+
+    Nor is the number of threads, which belongs to a machine: ``--threads`` must hold for any file.
+    """
     kept: dict[str, Any] = {}
     for name, value in without_numpy(estimator.get_params(deep=False)).items():
+        if name == "n_threads":
+            continue
         if name == "variant" and value is not None:
             kept[name] = Variant(**value).given() if isinstance(value, Mapping) else value.given()
         elif name == "class_weight" and isinstance(value, Mapping):

@@ -38,6 +38,7 @@ NOT_SETTINGS: Mapping[str, Any] = MappingProxyType(
         "warm_start": False,
         "random_state": None,
         "device": "cpu",
+        "n_threads": None,
     }
 )
 

@@ -1,0 +1,71 @@
+"""Memory that a computation would need, refused before it is asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from adagcn.errors import ResourceError
+
+_GIB = 2**30
+# How PyTorch begins to say that there is no memory, on the CPU and on other devices.
+_REFUSALS = ("can't allocate memory", "not enough memory", "out of memory")
+
+
+def physical_memory() -> int | None:
+    """Return the bytes of memory that the machine has; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        return None
+
+
+def check_memory(n_bytes: float, what: str, *, got: str, fix: str) -> None:
+    """Refuse what would not fit into the machine's memory.
+
+    Parameters
+    ----------
+    n_bytes : float
+        What it takes.
+    what : str
+        What takes it, the subject of a sentence in the singular.
+    got, fix : str
+        The values that ask for it, and what to do instead.
+    """
+    there_is = physical_memory()
+    if there_is is not None and n_bytes > there_is:
+        raise ResourceError(
+            "AGC-R911",
+            f"{what} would take {n_bytes / _GIB:,.1f} GiB, and this machine has "
+            f"{there_is / _GIB:,.1f} GiB of memory",
+            got=got,
+            fix=fix,
+        )
+
+
+def check_parameters(n_parameters: int, itemsize: int, *, got: str, fix: str) -> None:
+    """Refuse a network that could not be trained here, before any of it is made."""
+    check_memory(
+        4.0 * n_parameters * itemsize,  # float: a number may be too long for an array of NumPy
+        f"a network of {n_parameters:,} parameters with its gradients and Adam's two moments",
+        got=got,
+        fix=fix,
+    )
+
+
+@contextmanager
+def typed_memory_errors() -> Iterator[None]:
+    """Turn what Python, NumPy and PyTorch say of too little memory into our own error."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        said = str(error)
+        if not isinstance(error, MemoryError) and not any(each in said for each in _REFUSALS):
+            raise
+        raise ResourceError(
+            "AGC-R912",
+            "there is not enough memory for this computation",
+            got=said.partition("\n")[0] or "MemoryError",
+            fix="lower hidden_units or max_features, or use a machine with more memory",
+        ) from error
