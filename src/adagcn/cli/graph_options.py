@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,17 +13,42 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from adagcn.cli.options import DataDir, Offline
+from adagcn.cli.output import screen
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
-    from adagcn.data import Split
     from adagcn.graph import Graph
 
-_TABLES = "Your own tables (CSV or Parquet) instead of DATA"
+_TABLES = "Your own tables instead of DATA (text, JSON, Parquet; see docs/your-tables.md)"
+_READING = "How to read your tables"
+_WATCHED_BYTES = 20 * 2**20  # a file above this takes long enough to watch
+_UNITS = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 
-def _table_option(name: str, text: str, metavar: str | None = None) -> Any:
-    return typer.Option(name, help=text, metavar=metavar, rich_help_panel=_TABLES)
+def _table_option(name: str, text: str, metavar: str | None = None, panel: str = _TABLES) -> Any:
+    return typer.Option(name, help=text, metavar=metavar, rich_help_panel=panel)
+
+
+def _reading_option(name: str, text: str, metavar: str | None = None) -> Any:
+    return _table_option(name, text, metavar, _READING)
+
+
+@dataclass(frozen=True)
+class GraphFiles:
+    """The graph itself: a name or a file, or a table of edges."""
+
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Name of a data set (see: adagcn data list) or an .npz file.",
+            show_default=False,
+        ),
+    ] = None
+    edges: Annotated[
+        Path | None,
+        _table_option("--edges", "Two node ids a row, or JSON: nodes and links.", "FILE"),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -29,22 +57,13 @@ class TableOptions:
 
     features: Annotated[
         Path | None,
-        _table_option("--features", "One node per row: its id, then numbers.", "FILE"),
+        _table_option(
+            "--features", "A row per node (id, numbers), or rows of node, feature, value.", "FILE"
+        ),
     ] = None
     labels: Annotated[
         Path | None,
-        _table_option("--labels", "One labeled node per row: its id and label.", "FILE"),
-    ] = None
-    source: Annotated[
-        str | None,
-        _table_option("--source", "Column of the first node; default: the 1st.", "COLUMN"),
-    ] = None
-    target: Annotated[
-        str | None,
-        _table_option("--target", "Column of the second node; default: the 2nd.", "COLUMN"),
-    ] = None
-    weight: Annotated[
-        str | None, _table_option("--weight", "Column of the weight; default: all 1.", "COLUMN")
+        _table_option("--labels", "A row per labeled node: its id and label.", "FILE"),
     ] = None
     id_column: Annotated[
         str | None,
@@ -56,40 +75,86 @@ class TableOptions:
             "--label", "Label column, in --labels (default: the 2nd) or --features.", "COLUMN"
         ),
     ] = None
+    source: Annotated[
+        str | None,
+        _reading_option("--source", "Edge column of the first node; default: the 1st.", "COLUMN"),
+    ] = None
+    target: Annotated[
+        str | None,
+        _reading_option("--target", "Edge column of the second node; default: the 2nd.", "COLUMN"),
+    ] = None
+    weight: Annotated[
+        str | None,
+        _reading_option("--weight", "Edge column of the weight; default: all 1.", "COLUMN"),
+    ] = None
     directed: Annotated[
         Literal["ignore", "keep", "reverse", "error"],
-        _table_option("--directed", "How to treat the direction of edges."),
+        _reading_option("--directed", "How to treat the direction of edges."),
     ] = "ignore"
     self_loops: Annotated[
         Literal["keep", "drop", "error"],
-        _table_option("--self-loops", "How to treat edges from a node to itself."),
+        _reading_option("--self-loops", "How to treat edges from a node to itself."),
     ] = "keep"
     duplicates: Annotated[
         Literal["max", "sum", "error"],
-        _table_option("--duplicates", "How to weight an edge that is listed more than once."),
+        _reading_option("--duplicates", "How to weight an edge that is listed more than once."),
     ] = "max"
+    one_hot: Annotated[
+        list[str] | None,
+        _reading_option(
+            "--one-hot", "Text column to turn into one column per value; may repeat.", "COLUMN|all"
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        _reading_option("--drop", "Feature column to leave out; may repeat.", "COLUMN"),
+    ] = None
+    missing: Annotated[
+        Literal["error", "mean", "neighbors"],
+        _reading_option("--missing", "Refuse missing features, or fill them in."),
+    ] = "error"
+    unlabeled: Annotated[
+        list[str] | None,
+        _reading_option(
+            "--unlabeled", "Label that means unknown, such as -1; may repeat.", "VALUE"
+        ),
+    ] = None
+    separator: Annotated[
+        str | None,
+        _reading_option(
+            "--separator", "What separates fields; default: as the file shows.", "TEXT"
+        ),
+    ] = None
     no_header: Annotated[
-        bool, _table_option("--no-header", "The edge file has no line of column names.")
+        bool, _reading_option("--no-header", "The edge file has no line of column names.")
     ] = False
 
     def graph_of(self, edges: Path) -> Graph:
         """Return the graph of an edge table and the other tables."""
         from adagcn.graph import Graph
 
-        return Graph.from_edges(
-            edges,
-            source=self.source,
-            target=self.target,
-            weight=self.weight,
-            features=self.features,
-            labels=self.labels,
-            id_column=self.id_column,
-            label_column=self.label_column,
-            directed=self.directed,
-            self_loops=self.self_loops,
-            duplicates=self.duplicates,
-            header=False if self.no_header else None,
-        )
+        one_hot: Any = self.one_hot
+        with _reading_bar(edges) as progress:
+            return Graph.from_edges(
+                edges,
+                source=self.source,
+                target=self.target,
+                weight=self.weight,
+                features=self.features,
+                labels=self.labels,
+                id_column=self.id_column,
+                label_column=self.label_column,
+                unlabeled=self.unlabeled,
+                one_hot="all" if one_hot == ["all"] else one_hot,
+                drop=self.drop or (),
+                missing=self.missing,
+                directed=self.directed,
+                self_loops=self.self_loops,
+                duplicates=self.duplicates,
+                separator=_spelled_out(self.separator),
+                header=False if self.no_header else None,
+                progress=progress,
+            )
 
     def given(self) -> dict[str, Any]:
         """Return the options that differ from their defaults, by name."""
@@ -101,19 +166,17 @@ class TableOptions:
 
 
 @dataclass(frozen=True)
-class GraphOptions(TableOptions):
+class GraphOptions(TableOptions, GraphFiles):
     """The options that select a graph; exactly one of ``data`` and ``edges`` is given."""
 
-    data: Annotated[
+    max_size: Annotated[
         str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Name of a data set (see: adagcn data list) or an .npz file.",
-            show_default=False,
+        typer.Option(
+            "--max-size",
+            metavar="SIZE",
+            help="What an .npz file may unpack to, such as 8GB.",
+            show_default="2GB, or 20 times the file",
         ),
-    ] = None
-    edges: Annotated[
-        Path | None, _table_option("--edges", "One edge per row: two node ids.", "FILE")
     ] = None
     data_dir: DataDir = None
     offline: Offline = False
@@ -150,7 +213,12 @@ class GraphOptions(TableOptions):
         self._check()
         if self.edges is not None:
             return self.graph_of(self.edges)
-        return load_graph(str(self.data), data_dir=self.data_dir, offline=self.offline or None)
+        return load_graph(
+            str(self.data),
+            data_dir=self.data_dir,
+            offline=self.offline or None,
+            max_bytes=None if self.max_size is None else _bytes(self.max_size),
+        )
 
     def _check(self) -> None:
         """Refuse options that contradict each other or have no effect."""
@@ -176,32 +244,61 @@ class GraphOptions(TableOptions):
                 fix="leave it out",
             )
 
-    def default_split(self) -> str:
-        """Return the split to use by default."""
-        return "val:0" if self.is_named else "stratified:0"
-
-    def split(self, graph: Graph, name: str) -> Split:
-        """Return the split of ``graph`` that has this name."""
-        from adagcn.data import make_split
-
-        source = None if self.data is None or self.is_named else self.data
-        try:
-            return make_split(graph, name, source=source)
-        except InputError as error:
-            more = "use --split none for every label"
-            fix = more if error.fix is None else f"{error.fix}, or {more}"
-            raise InputError(error.code, error.problem, got=error.got, fix=fix) from error
-
     def words(self) -> str:
         """Return the words that select this graph without its labels, for a user to copy."""
         if self.data is not None:
             return shlex.quote(self.data)
         given = {"--edges": self.edges, **self.given()}
         given.pop("--labels", None)
+        given.pop("--unlabeled", None)
         if self.labels is not None:
             given.pop("--label", None)
-        flags = [[name] if value is True else [name, str(value)] for name, value in given.items()]
-        return shlex.join(word for flag in flags for word in flag)
+        return shlex.join(word for flag in given.items() for word in _flag_words(*flag))
+
+
+def _flag_words(name: str, value: Any) -> list[str]:
+    if value is True:
+        return [name]
+    values = value if isinstance(value, list) else [value]
+    return [word for each in values for word in (name, str(each))]
+
+
+def _spelled_out(separator: str | None) -> str | None:
+    r"""Return a separator as it stands in the file: a shell has no key for a tab.
+
+    >>> _spelled_out(r"\t")
+    '\t'
+    """
+    words = {r"\t": "\t", "tab": "\t", "space": " ", "spaces": " ", "comma": ","}
+    return None if separator is None else words.get(separator, separator)
+
+
+def _bytes(size: str) -> int:
+    """Return a size in bytes.
+
+    >>> _bytes("8GB"), _bytes("1.5 mb")
+    (8589934592, 1572864)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", size.lower())
+    if match is None or match[2].replace("i", "") not in _UNITS:
+        raise InputError("AGC-I821", "--max-size is not a size", got=size, fix="write 8GB or 500MB")
+    return int(float(match[1]) * _UNITS[match[2].replace("i", "")])
+
+
+@contextmanager
+def _reading_bar(edges: Path) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how much of a large file has been read, if somebody is watching."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = screen(stderr=True)
+    large = edges.is_file() and edges.stat().st_size > _WATCHED_BYTES
+    if not large or not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=edges.stat().st_size)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def graph_facts(graph: Graph) -> dict[str, Any]:

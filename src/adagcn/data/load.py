@@ -63,7 +63,11 @@ def load_dataset(
 
 
 def load_graph(
-    text: str | os.PathLike[str], *, data_dir: Folder = None, offline: bool | None = None
+    text: str | os.PathLike[str],
+    *,
+    data_dir: Folder = None,
+    offline: bool | None = None,
+    max_bytes: int | None = None,
 ) -> Graph:
     """Load a data set by its name, or a user's own graph from an ``.npz`` file.
 
@@ -73,6 +77,8 @@ def load_graph(
         A key of the catalog, or the path of an ``.npz`` file, which is not cleaned.
     data_dir, offline : optional
         As for :func:`load_dataset`.
+    max_bytes : int, optional
+        As for :meth:`adagcn.Graph.from_npz`.
 
     Returns
     -------
@@ -84,7 +90,7 @@ def load_graph(
     path = Path(text)
     if path.suffix != ".npz" and not path.exists():
         find_dataset(str(text))  # raises with the closest names
-    return Graph.from_npz(path, name=path.name)
+    return Graph.from_npz(path, name=path.name, max_bytes=max_bytes)
 
 
 def locate_dataset(name: str, *, data_dir: Folder = None, offline: bool | None = None) -> Path:

@@ -125,7 +125,10 @@ def _plain_array(values: Any, argument: str) -> NDArray[Any]:
         return tensor_to_numpy(values)
     if isinstance(values, np.ma.MaskedArray):
         array = np.asarray(values.data)
-        return np.where(values.mask, None, array) if np.any(values.mask) else array
+        if np.any(values.mask):
+            array = array.astype(object)
+            array[np.ma.getmaskarray(values)] = None
+        return array
     if hasattr(values, "__array__"):
         array = np.asarray(values)
         return array.astype(object) if array.dtype.kind == "T" else array

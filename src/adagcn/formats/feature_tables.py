@@ -114,16 +114,9 @@ def long_features(table: Table, ids: IdColumn, id_name: str, changes: Changes) -
     values = np.ones(n_rows) if not value else _numbers(table, value[0], ids)
     shape = (len(ids.distinct), len(names))
     keys = ids.codes.astype(np.int64) * shape[1] + columns
-    if len(np.unique(keys)) < n_rows:
-        order = np.argsort(keys, kind="stable")
-        again = order[1:][np.diff(keys[order]) == 0]
-        row = int(again[0])
-        problem = (
-            f"{table.argument} has {counted(len(again), 'row')} that repeat an entry, the first "
-            f"for feature {names[columns[row]]!r} of node {_plain(ids, row)!r}"
-        )
-        raise InputError("AGC-I1132", problem, fix="keep one row per node and feature")
-    matrix = sparse.csr_array((values, (ids.codes, columns)), shape=shape)
+    kept = _once(keys, values, lambda row: (names[columns[row]], _plain(ids, row)), changes)
+    codes, columns, values = ids.codes[kept], columns[kept], values[kept]
+    matrix = sparse.csr_array((values, (codes, columns)), shape=shape)
     changes.note(
         f"features: {n_rows:,} rows of a long table (node {id_name!r}, feature {feature!r}"
         + (f", value {value[0]!r})" if value else ", each 1)")
@@ -131,6 +124,32 @@ def long_features(table: Table, ids: IdColumn, id_name: str, changes: Changes) -
     )
     once = IdColumn(ids.distinct, np.arange(shape[0]), ids.argument, ids.untyped)
     return FeatureMatrix(matrix, names, once, is_open=True)
+
+
+def _once(
+    keys: NDArray[np.int64],
+    values: NDArray[Any],
+    entry: Callable[[int], tuple[str, Any]],
+    changes: Changes,
+) -> NDArray[np.intp]:
+    """Return the rows of a long table without those that repeat an entry with the same value."""
+    order = np.argsort(keys, kind="stable")
+    again = np.flatnonzero(np.diff(keys[order]) == 0) + 1
+    differ = again[values[order[again]] != values[order[again - 1]]]
+    if len(differ):
+        row = int(order[differ[0]])
+        feature, node = entry(row)
+        raise InputError(
+            "AGC-I1132",
+            f"features has {counted(len(differ), 'row')} that give an entry another value, the "
+            f"first for feature {feature!r} of node {node!r}",
+            got=[float(values[order[differ[0] - 1]]), float(values[row])],
+            fix="keep one row per node and feature",
+        )
+    if len(again):
+        phrase = f"{counted(len(again), 'repeated row')} of features merged (same node, same value)"
+        changes.note(phrase, surprising=True)
+    return np.sort(np.delete(order, again))
 
 
 def wide_features(

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from adagcn.errors import FormatError, InputError, counted, shown
-from adagcn.formats.text_files import open_bytes
+from adagcn.formats.text_files import read_bytes
 
 _ENDS = (("source", "target"), ("from", "to"), ("src", "dst"))
 
@@ -64,10 +64,8 @@ def read_json(path: Path, argument: str) -> Any:
     FormatError
         If it is not JSON, or an object has a key twice.
     """
-    with open_bytes(path, argument) as stream:
-        content = stream.read()
     try:
-        text = content.decode("utf-8-sig")
+        text = read_bytes(path, argument).decode("utf-8-sig")
         try:
             return json.loads(text, object_pairs_hook=_different_keys)
         except json.JSONDecodeError as error:

@@ -35,7 +35,7 @@ from adagcn.formats.tables import (
     read_table,
     with_index_as_column,
 )
-from adagcn.formats.text_files import TextRules, open_bytes
+from adagcn.formats.text_files import TextRules, read_bytes
 
 
 @dataclass(frozen=True)
@@ -208,10 +208,9 @@ def _with_svmlight(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
     from sklearn.datasets import load_svmlight_file
 
     path = Path(source.features)
-    with open_bytes(path, "features") as stream:
-        content = stream.read()
+    content = io.BytesIO(read_bytes(path, "features"))
     try:
-        matrix, targets = load_svmlight_file(io.BytesIO(content), dtype=np.float64)
+        matrix, targets = load_svmlight_file(content, dtype=np.float64)
     except ValueError as error:
         problem = f"features {str(path)!r} is not readable svmlight: {error}"
         raise FormatError("AGC-F1142", problem, fix="write the file again") from error

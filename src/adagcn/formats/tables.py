@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 from adagcn.errors import FormatError, InputError, counted
 from adagcn.formats.json_files import is_records, read_json
 from adagcn.formats.text_files import (
+    LOOK,
     TextRules,
     dialect_of,
-    first_bytes,
     is_svmlight,
+    read_bytes,
     read_columns,
 )
 
@@ -136,7 +137,7 @@ def file_kind(path: Path, argument: str) -> FileKind:
     """
     if path.is_dir():
         return "parquet"
-    head = first_bytes(path, argument)
+    head = read_bytes(path, argument, LOOK)
     if head.startswith(b"PAR1"):
         return "parquet"
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -227,7 +228,7 @@ def with_index_as_column(source: Any) -> Any:
 
     It does if it has a name or is of text; other indices only count the rows.
     """
-    index = getattr(source, "index", None)
+    index: Any = getattr(source, "index", None)
     if not hasattr(source, "set_index") or not hasattr(index, "dtype"):
         return source
     if index.name is None and index.dtype.kind in "iu":

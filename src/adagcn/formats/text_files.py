@@ -23,10 +23,10 @@ from adagcn.errors import FormatError, InputError, ResourceError, counted
 Progress: TypeAlias = Callable[[int, int], None]  # bytes read, bytes of the file
 
 LONGEST_LINE = 16 * 2**20
-_LOOK = 2**18  # bytes that tell what a file is
+LOOK = 2**18  # bytes that tell what a file is
 _LINES = 100  # lines of them that must agree on a separator
-_SEPARATORS = "\t,;|"
 _SPACES = " "  # stands for any run of spaces and tabs
+_SEPARATORS: tuple[str, ...] = ("\t", ",", ";", "|", _SPACES)  # in the order they are tried
 _UNIT = "\x1f"  # the character for separating units; what odd separators are turned into
 _COMMENTS = "#%"
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
@@ -112,14 +112,16 @@ def open_bytes(path: Path, argument: str, progress: Progress | None = None) -> A
     return pa.CompressedInputStream(raw, kinds[0]) if kinds else raw
 
 
-def first_bytes(path: Path, argument: str, size: int = _LOOK) -> bytes:
-    """Return the first bytes of a file, decompressed."""
+def read_bytes(path: Path, argument: str, size: int = 2**62) -> bytes:
+    """Return the first bytes of a file, or all of them, decompressed."""
+    pieces: list[bytes] = []
+    left = size
     try:
         with open_bytes(path, argument) as stream:
-            head = b""
-            while len(head) < size and (more := stream.read(size - len(head))):
-                head += more
-            return head
+            while left and (piece := stream.read(min(left, LONGEST_LINE))):
+                pieces.append(piece)
+                left -= len(piece)
+            return b"".join(pieces)
     except (pa.ArrowException, OSError) as error:
         problem = f"{argument} {str(path)!r} cannot be unpacked: {_first_line(error)}"
         raise FormatError("AGC-F1102", problem, fix="write the file again") from error
@@ -294,14 +296,14 @@ class _Rewritten(io.RawIOBase):
 
 def _lines(path: Path, argument: str) -> tuple[list[str], bool]:
     """Return the first lines of a file, and whether they are all of it."""
-    head = first_bytes(path, argument)
+    head = read_bytes(path, argument, LOOK)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head:
         problem = f"{argument} {str(path)!r} is not UTF-8 text"
         what = "UTF-16" if b"\0" in head[:64] and b"\n" in head else "binary data"
         raise FormatError("AGC-F1103", f"{problem}: it looks like {what}", fix="save it as UTF-8")
-    is_whole = len(head) < _LOOK
+    is_whole = len(head) < LOOK
     if b"\n" not in head and b"\r" not in head and not is_whole:
-        head = first_bytes(path, argument, LONGEST_LINE)
+        head = read_bytes(path, argument, LONGEST_LINE)
         is_whole = len(head) < LONGEST_LINE
     if not is_whole:  # the last letter may be cut
         head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
@@ -334,12 +336,12 @@ def _starts(line: str, comment: str | None) -> bool:
 
 def _separator(lines: Sequence[str]) -> str:
     """Return the separator that gives every line the same number of fields, at least two."""
-    for separator in (*_SEPARATORS, _SPACES):
+    for separator in _SEPARATORS:
         counts = {len(split_line(line, separator)) for line in lines}
         if len(counts) == 1 and counts != {1}:
             return separator
     # Lines that differ: the one that the first line has; the reader will say which line is odd.
-    marks = [mark for mark in (*_SEPARATORS, _SPACES) if mark in lines[0].strip()]
+    marks = [mark for mark in _SEPARATORS if mark in lines[0].strip()]
     return marks[0] if marks else ","
 
 
@@ -380,4 +382,5 @@ def _cannot_open(error: OSError, path: Path, argument: str) -> InputError | Reso
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    lines: list[str] = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -33,6 +33,7 @@ from adagcn.models.support.boosted_settings import (
     settings_from,
 )
 from adagcn.models.support.classifier import NodeClassifier, one_column_for_two
+from adagcn.models.support.feature_columns import remember_columns
 from adagcn.models.support.labels import FitCall, hold_out
 from adagcn.models.support.presets import PRESETS, preset_values, resolve
 from adagcn.models.support.problem import FitData
@@ -307,8 +308,9 @@ class BoostedClassifier(NodeClassifier):
         assert basis is not None
         self.state_ = state
         self.classes_ = basis.classes
-        if self.graph is not None:  # validate_data has set it for a plain matrix
-            self.n_features_in_ = self.graph.n_features
+        self.node_columns_ = None
+        if self.graph is not None:  # validate_data has done it for a plain matrix
+            remember_columns(self, self.graph)
         values = {"preset": self.preset, **fit.settings.flat(), "n_threads": pool_threads()}
         self.params_ = Params(values)
         self.seed_ = basis.seed
@@ -316,7 +318,6 @@ class BoostedClassifier(NodeClassifier):
         self.columns_ = fit.columns
         self.on_graph_ = self.graph is not None
         self.input_digest_ = None if self.graph is None else self.graph.input_digest
-        self.node_columns_ = problems.node_columns(self.graph)
 
     def _warn_if_collapsed(self) -> None:
         sizes = self.effective_sample_sizes_

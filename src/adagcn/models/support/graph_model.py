@@ -15,12 +15,12 @@ from adagcn.engines.threads import pool_threads
 from adagcn.errors import InputError
 from adagcn.graph import Graph
 from adagcn.models.support.classifier import NodeClassifier
+from adagcn.models.support.feature_columns import remember_columns
 from adagcn.models.support.labels import FitCall, hold_out
 from adagcn.models.support.problem import (
     checked_device,
     fit_data,
     graph_to_score,
-    node_columns,
     normalized_features,
     seed_of,
 )
@@ -78,14 +78,13 @@ class GraphModelClassifier(NodeClassifier):
             self.fitted_: Fitted = self.system.fit(problem, settings, context)
             self.record_ = record = self.fitted_.record
             self.classes_ = classes
-            self.n_features_in_ = problem.inputs.features.shape[1]
+            remember_columns(self, self._graph())
             values = {"preset": self.preset, **settings.flat(), "n_threads": pool_threads()}
             self.params_ = Params(values)
             self.seed_ = context.seed
             self.stop_accuracy_ = record.stop_accuracy
             self.on_graph_ = True
             self.input_digest_ = self._graph().input_digest
-            self.node_columns_ = node_columns(self.graph)
             events.layer(LayerEvent(0, 1, record.epochs, None, record.stop_accuracy))
             n_layers, reason = 1, "callback" if events.stopped else "finished"
         finally:

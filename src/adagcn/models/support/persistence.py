@@ -26,6 +26,11 @@ from adagcn.models.support.boosted_settings import (
     nested,
     settings_from,
 )
+from adagcn.models.support.feature_columns import (
+    matched_by_name,
+    node_columns,
+    other_node_columns,
+)
 from adagcn.models.support.model_file import (
     ClassValues,
     Manifest,
@@ -36,7 +41,6 @@ from adagcn.models.support.model_file import (
     tensor_entry,
     to_bytes,
 )
-from adagcn.models.support.problem import node_columns, other_node_columns
 from adagcn.models.support.renamed import renamed
 from adagcn.models.support.settings import Params, checked, without_numpy
 from adagcn.training.loop import TrainingRecord
@@ -90,7 +94,7 @@ def from_file(
             fix="use adagcn.load_model(path), which takes any kind",
         )
     if graph is not None:
-        _check_graph(file.manifest, graph)
+        graph = _readable_graph(file.manifest, graph)
     return _restored(kind, file, graph)
 
 
@@ -170,10 +174,11 @@ def _checked_settings(kind: type[BaseModel], params: Mapping[str, Any]) -> Any:
         ) from None
 
 
-def _check_graph(manifest: Manifest, graph: Graph) -> None:
-    """Refuse a graph that the model cannot read, and warn of one that it was not fitted on."""
+def _readable_graph(manifest: Manifest, graph: Graph) -> Graph:
+    """Return the graph as the model reads it, and warn of one that it was not fitted on."""
     if graph.has_node_columns and manifest.node_columns not in (None, node_columns(graph)):
         raise other_node_columns(graph)
+    graph = matched_by_name(manifest.feature_names, graph)
     if graph.n_features != manifest.n_features:
         raise InputError(
             "AGC-I702",
@@ -187,6 +192,7 @@ def _check_graph(manifest: Manifest, graph: Graph) -> None:
             OtherGraphWarning,
             stacklevel=4,
         )
+    return graph
 
 
 def _content(estimator: Any, *, continuable: bool) -> ModelFile:

@@ -8,7 +8,7 @@ this file the two are alike.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from adagcn.formats.frozen import content_digest
 from adagcn.formats.row_norms import normalize_rows_l1
 from adagcn.graph import Features, Graph
 from adagcn.models.support.boosted_settings import BoostedSettings
+from adagcn.models.support.feature_columns import columns_as_fitted
 from adagcn.models.support.labels import FitCall, labeled_nodes, node_positions
 from adagcn.propagation.hops import blocks_of
 from adagcn.propagation.screening import strongest_columns
@@ -195,56 +196,7 @@ def graph_to_score(estimator: Any, graph: Graph | None) -> Graph:
             got=None,
             fix="load it with load(path, graph=graph), or call predict(ids, graph=graph)",
         )
-    if estimator.node_columns_ is not None and graph.has_node_columns:
-        graph = _with_the_same_node_columns(estimator, graph)
-    elif (estimator.node_columns_ is not None) != graph.has_node_columns and (
-        graph.input_digest != estimator.input_digest_
-    ):
-        raise other_node_columns(graph)
-    if graph.n_features != estimator.n_features_in_:
-        raise InputError(
-            "AGC-I634",
-            f"the model was fitted on {estimator.n_features_in_} features per node",
-            got=f"a graph with {graph.n_features}",
-            fix="pass a graph whose feature columns are those of the fit, in the same order",
-        )
-    return graph
-
-
-def node_columns(graph: Graph | None) -> str | None:
-    """Return the digest of the nodes whose columns stand in for features; None if none do."""
-    if graph is None or isinstance(graph.features, np.ndarray) or not graph.has_node_columns:
-        return None
-    return content_digest([graph.node_ids, graph.features.indices])
-
-
-def other_node_columns(graph: Graph) -> InputError:
-    """Return the error for a graph whose columns are other nodes than those of the fit."""
-    return InputError(
-        "AGC-I646",
-        "without features each node of a graph is a column, and the columns of this graph are not "
-        "those that the model was fitted on",
-        got=graph,
-        fix="give features, or in Python load the model with the graph that it was fitted on and "
-        "pass this one to predict",
-    )
-
-
-def _with_the_same_node_columns(estimator: Any, graph: Graph) -> Graph:
-    """Return another graph with the columns of the nodes that a model was fitted on.
-
-    A node that is new has no column of its own: it is known by its neighbors alone.
-    """
-    if node_columns(graph) == estimator.node_columns_:
-        return graph
-    fitted_on = estimator.graph
-    if node_columns(fitted_on) != estimator.node_columns_:
-        raise other_node_columns(graph)
-    known = np.flatnonzero(np.isin(graph.node_ids, fitted_on.node_ids))
-    columns = fitted_on.features.indices[fitted_on.positions(graph.node_ids[known])]
-    ones = np.ones(len(known), dtype=graph.features.dtype)
-    shape = (graph.n_nodes, fitted_on.n_features)
-    return replace(graph, features=sparse.csr_array((ones, (known, columns)), shape=shape))
+    return columns_as_fitted(estimator, graph)
 
 
 def resolved_norm(feature_norm: str, graph: Graph) -> str:
@@ -310,7 +262,7 @@ def torch_dtype(dtype: np.dtype[Any]) -> torch.dtype:
 def checked_device(device: str) -> str:
     """Return the device if torch can use it here."""
     try:
-        torch.empty(0, device=device)
+        torch.empty(0, device=device).tolist()  # "meta" has no values
     except (RuntimeError, AssertionError, TypeError) as error:
         raise InputError(
             "AGC-I642",
