@@ -36,6 +36,7 @@ RAISED = {name for name in dir(errors) if name.endswith("Error")}
         ("(edges need none with header=False)", "(edges need none with --no-header)"),
         ("name it as id_column or label_column", "name it as --id or --label"),
         ("leave it out with drop=['name']", "leave it out with --drop name"),
+        ("write one_hot=['a', 'b']", "write --one-hot a --one-hot b"),
         ("write --set n_layers=12", "write --set n_layers=12"),
         ("name it with separator= if", "name it with --separator if"),
         ("allow more with max_bytes", "allow more with --max-size"),
@@ -72,11 +73,11 @@ def test_the_users_value_is_never_translated():
     assert error_in_options(error) == said
 
 
-def test_errors_and_warnings_of_a_command_speak_in_options(run_cli, tables):
+def test_errors_of_a_command_speak_in_options(run_cli, tables, tmp_path):
     edges = tables.edges.read_text().splitlines()
-    twice = tables.edges.with_name("twice.csv")
+    twice = tmp_path / "twice.csv"
     twice.write_text("\n".join([*edges, edges[1]]))
-    outcome = run_cli("fit", "--edges", twice, "--duplicates", "error")
+    outcome = run_cli("data", "convert", twice, tmp_path / "g.npz", "--duplicates", "error")
     assert "--duplicates max" in outcome.stderr
     assert "=" not in outcome.stderr
 

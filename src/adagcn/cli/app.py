@@ -13,12 +13,13 @@ from adagcn.cli.data import data_app
 from adagcn.cli.demo import demo
 from adagcn.cli.evaluate import evaluate
 from adagcn.cli.fit import fit
+from adagcn.cli.help_page import HelpfulCommand, HelpfulGroup
 from adagcn.cli.ledger import ledger_app
 from adagcn.cli.options import Debug, Quiet
 from adagcn.cli.predict import predict
 from adagcn.cli.reproduce import reproduce
 
-app = typer.Typer(name="adagcn", add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(name="adagcn", cls=HelpfulGroup, add_completion=False)
 
 
 def _print_version(asked: bool) -> None:
@@ -40,7 +41,8 @@ def _root(
 
 
 for command in (demo, fit, predict, evaluate, compare, reproduce):
-    app.command()(command)
-app.add_typer(data_app, name="data")
-app.add_typer(bench_app, name="bench")
-app.add_typer(ledger_app, name="ledger")
+    app.command(cls=HelpfulCommand)(command)
+for name, group in (("data", data_app), ("bench", bench_app), ("ledger", ledger_app)):
+    app.add_typer(group, name=name, cls=HelpfulGroup)
+    for registered in group.registered_commands:
+        registered.cls = HelpfulCommand

@@ -109,6 +109,8 @@ def _option(match: re.Match[str]) -> str:
     option = OPTIONS.get(match["name"])
     if option is None:
         return f"--set {match['name']}={_value(match)}"
+    if (match["value"] or "").startswith("["):  # an option is repeated for each item
+        return " ".join(f"{option} {item.strip()}" for item in _value(match).split(","))
     return f"{option} {_value(match)}".rstrip()
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from adagcn.cli.command_state import current_state
 
-_EVERYWHERE = "Options of every command"
+EVERYWHERE = "Options of every command"
+_NAMED_DATA = "Where named data sets come from"
 
 
 def _turn_on_debug(value: bool) -> bool:
@@ -31,7 +33,7 @@ Debug = Annotated[
         "--debug",
         callback=_turn_on_debug,
         help="Show the traceback of an error (or set ADAGCN_DEBUG=1).",
-        rich_help_panel=_EVERYWHERE,
+        rich_help_panel=EVERYWHERE,
     ),
 ]
 Quiet = Annotated[
@@ -40,7 +42,7 @@ Quiet = Annotated[
         "--quiet",
         callback=_turn_on_quiet,
         help="No notes and no progress bar; errors are shown.",
-        rich_help_panel=_EVERYWHERE,
+        rich_help_panel=EVERYWHERE,
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
@@ -50,10 +52,16 @@ DataDir = Annotated[
         "--data-dir",
         metavar="DIR",
         help="Folder of data sets, tried before $ADAGCN_DATA, the user cache and a download.",
+        rich_help_panel=_NAMED_DATA,
     ),
 ]
 Offline = Annotated[
-    bool, typer.Option("--offline", help="Never download; fail if a data set is missing.")
+    bool,
+    typer.Option(
+        "--offline",
+        help="Never download; fail if a data set is missing.",
+        rich_help_panel=_NAMED_DATA,
+    ),
 ]
 
 
@@ -66,7 +74,7 @@ class Common:
         typer.Option(
             "--json",
             help="Print one JSON object and nothing else on standard output.",
-            rich_help_panel=_EVERYWHERE,
+            rich_help_panel=EVERYWHERE,
         ),
     ] = False
     seed: Annotated[
@@ -76,7 +84,7 @@ class Common:
             metavar="N",
             min=0,
             help="Random seed, where a command uses one.",
-            rich_help_panel=_EVERYWHERE,
+            rich_help_panel=EVERYWHERE,
         ),
     ] = 0
     threads: Annotated[
@@ -86,7 +94,7 @@ class Common:
             metavar="N",
             min=1,
             help="Threads to compute with; their number may change the last digits.",
-            rich_help_panel=_EVERYWHERE,
+            rich_help_panel=EVERYWHERE,
         ),
     ] = 1
     quiet: Quiet = False
@@ -108,10 +116,10 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    spread: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command).parameters.values():
-        group = groups.get(parameter.name)
-        spread += [_keyword(parameter, hints)] if group is None else _options_of(group)
+    parameters = inspect.signature(command).parameters.values()
+    # What belongs to this command alone comes first in its help.
+    spread = [_keyword(each, hints) for each in parameters if each.name not in groups]
+    spread += [option for group in groups.values() for option in _options_of(group)]
 
     def run(**values: Any) -> None:
         current_state().out = values.get("out")
@@ -132,7 +140,21 @@ def _unwrapped(text: str) -> str:
 
 
 def _keyword(parameter: inspect.Parameter, hints: dict[str, Any]) -> inspect.Parameter:
-    return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
+    hint = _with_choices(hints[parameter.name], parameter.default)
+    return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hint)
+
+
+def _with_choices(hint: Any, default: Any) -> Any:
+    """Return the hint of an option with its help naming the words to choose from."""
+    if get_origin(hint) is not Annotated or get_origin(get_args(hint)[0]) is not Literal:
+        return hint
+    kind, option = get_args(hint)
+    option = copy(option)
+    *most, last = get_args(kind)
+    words = f"{', '.join(most)} or {last}; default: {default}"
+    option.help, option.show_default = f"{option.help.rstrip('.')} ({words}).", False
+    option.metavar = option.metavar or "WORD"
+    return Annotated[kind, option]
 
 
 def _options_of(group: Any) -> list[inspect.Parameter]:
@@ -143,7 +165,7 @@ def _options_of(group: Any) -> list[inspect.Parameter]:
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
+            annotation=_with_choices(hints[field.name], field.default),
         )
         for field in fields(group)
     ]

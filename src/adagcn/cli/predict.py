@@ -56,7 +56,7 @@ def predict(
             "--top",
             metavar="K",
             min=1,
-            help="Give the K most probable labels: label_1, probability_1, label_2, ...",
+            help="Give the K most probable labels: label_1, probability_1, label_2, …",
         ),
     ] = None,
     verbatim: Annotated[
