@@ -23,6 +23,7 @@ REACHABLE = [
     *sorted((SOURCES / "boosting").glob("*.py")),
     *sorted((SOURCES / "training").glob("*.py")),
 ]
+NAMES = {"problem", "fix", "remedy", "message", "phrase", "hint"}
 RAISED = {name for name in dir(errors) if name.endswith("Error")}
 
 
@@ -36,7 +37,9 @@ RAISED = {name for name in dir(errors) if name.endswith("Error")}
         ("(edges need none with header=False)", "(edges need none with --no-header)"),
         ("name it as id_column or label_column", "name it as --id or --label"),
         ("leave it out with drop=['name']", "leave it out with --drop name"),
-        ("write one_hot=['a', 'b']", "write --one-hot a --one-hot b"),
+        ("write one_hot=['a', 'b c']", "write --one-hot a --one-hot 'b c'"),
+        ("; weight='my weight' makes it count", "; --weight 'my weight' makes it count"),
+        ("unlabeled=-1 makes it mean", "--unlabeled -1 makes it mean"),
         ("write --set n_layers=12", "write --set n_layers=12"),
         ("name it with separator= if", "name it with --separator if"),
         ("allow more with max_bytes", "allow more with --max-size"),
@@ -88,9 +91,9 @@ def messages(path):
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in RAISED:
                 parts = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "fix")]
-            case ast.Call(func=ast.Attribute(attr="warn")):
+            case ast.Call(func=ast.Attribute(attr="warn" | "note")):
                 parts = node.args[:1]
-            case ast.Assign(targets=[ast.Name(id="problem" | "fix" | "remedy" | "message")]):
+            case ast.Assign(targets=[ast.Name(id=name)]) if name in NAMES:
                 parts = [node.value]
             case _:
                 continue

@@ -7,6 +7,7 @@ set them. Values that the user gave are left alone: a column may well be called 
 from __future__ import annotations
 
 import re
+import shlex
 
 from adagcn.errors import AdaGCNError
 
@@ -67,8 +68,9 @@ REMEDIES = {
     "AGC-I624": "give a file that adagcn fit --out wrote",
 }
 
-# 'max' or 'sum', ['a', 'b'], 0.2, or nothing at all
-_VALUE = r"(?P<value>\[[^\]]*\]|'[^']*'(?:(?:,| or) '[^']*')*|[\w.,]*\w)?"
+_QUOTED = r"""(?:'[^']*'|"[^"]*")"""
+# 'max' or 'sum', ['a', 'b'], -1, 0.2, or nothing at all
+_VALUE = rf"(?P<value>\[[^\]]*\]|{_QUOTED}(?:(?:,| or) {_QUOTED})*|-?[\w.,]*\w)?"
 _NAMES = "|".join((*OPTIONS, *HYPER_PARAMETERS))
 _ASSIGNED = re.compile(rf"(?<!--set )\b(?P<name>{_NAMES})={_VALUE}")
 _SWITCH = re.compile(r"\b(?:variant=)?Variant\((?P<name>\w+)=(?P<value>'[^']*'|[\w.]+)\)")
@@ -88,7 +90,9 @@ def in_options(text: str) -> str:
     'lower --train-per-class, or use --set validation_fraction=0'
     """
     text = _FLAG.sub(lambda match: FLAGS[match[0]], text)
-    text = _SWITCH.sub(lambda match: f"--set variant.{match['name']}={_value(match)}", text)
+    text = _SWITCH.sub(
+        lambda match: f"--set variant.{match['name']}={_typed(match['value'])}", text
+    )
     text = _ASSIGNED.sub(_option, text)
     return _NAMED.sub(lambda match: OPTIONS[match[0]], text)
 
@@ -106,14 +110,15 @@ def error_in_options(error: AdaGCNError) -> str:
 
 
 def _option(match: re.Match[str]) -> str:
-    option = OPTIONS.get(match["name"])
+    option, value = OPTIONS.get(match["name"]), match["value"] or ""
     if option is None:
-        return f"--set {match['name']}={_value(match)}"
-    if (match["value"] or "").startswith("["):  # an option is repeated for each item
-        return " ".join(f"{option} {item.strip()}" for item in _value(match).split(","))
-    return f"{option} {_value(match)}".rstrip()
+        return f"--set {match['name']}={_typed(value)}"
+    if value.startswith("["):  # an option is repeated for each item
+        items = re.findall(rf"{_QUOTED}|[^\s,\[\]]+", value)
+        return " ".join(f"{option} {_typed(item)}" for item in items)
+    return f"{option} {_typed(value)}".rstrip()
 
 
-def _value(match: re.Match[str]) -> str:
-    """Return a value as one types it: without quotes and brackets."""
-    return (match["value"] or "").strip("[]").replace("'", "")
+def _typed(value: str) -> str:
+    """Return a value as one types it: in quotes only where a shell needs them."""
+    return re.sub(_QUOTED, lambda quoted: shlex.quote(quoted[0][1:-1]), value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adagcn.cli.graph_options import GraphOptions, graph_facts
+from adagcn.cli.option_words import in_options
 from adagcn.cli.options import Common, Force, with_option_groups
 from adagcn.cli.output import check_out, facts_table, note, print_json, screen
 from adagcn.errors import counted
@@ -133,7 +134,7 @@ def _summary(table: pa.Table, facts: dict[str, Any], graph: Graph) -> list[tuple
     rest = len(ranked) - _MOST_LABELS
     return [
         ("graph", repr(graph)),
-        *([("read", "; ".join(graph.changes))] if graph.changes else []),
+        *([("read", in_options("; ".join(graph.changes)))] if graph.changes else []),
         ("predicted", counted(facts["nodes"], "node")),
         *((f"as {row[label]}", f"{row['id_count']:,}") for row in ranked[:_MOST_LABELS]),
         *([("", f"and {counted(rest, 'other label')}")] if rest > 0 else []),
