@@ -42,7 +42,7 @@ def test_the_same_bytes_again_and_with_any_workers(run_cli, tables, tmp_path, mo
     alone = run_cli(*words, "--ledger", tmp_path / "b")
     assert alone.stdout == first.stdout
 
-    def refuse(run, graph):
+    def refuse(run, graph, split):
         raise AssertionError("nothing should be trained")
 
     monkeypatch.setattr(campaign, "execute", refuse)
@@ -53,7 +53,7 @@ def test_the_same_bytes_again_and_with_any_workers(run_cli, tables, tmp_path, mo
         ("mlp", "tuned", 4),
     ]
     places = [(run["split"], run["init"]) for run in rows[0]["runs"]]
-    assert places == [(f"stratified:{split}", init) for split in (0, 1) for init in (0, 1)]
+    assert places == [(f"holdout:{split}", init) for split in (0, 1) for init in (0, 1)]
     assert rows[0]["interval"][0] <= rows[0]["mean"] <= rows[0]["interval"][1]
     assert rows[0]["dataset"] == "edges.csv"
     assert "seconds" not in first.stdout
@@ -62,11 +62,11 @@ def test_the_same_bytes_again_and_with_any_workers(run_cli, tables, tmp_path, mo
 def test_a_run_is_what_fit_gives(run_cli, tables, ledger, tmp_path):
     shared = [*tables.with_labels, "--set", "n_layers=3", "--set", "max_epochs=12", "--json"]
     row = run_cli("compare", *shared, "--models", "adagcn", "--splits", 2, *ledger).facts["rows"][0]
-    fitted = run_cli("fit", *shared, "--split", "stratified:1").facts
+    fitted = run_cli("fit", *shared, "--split", "holdout:1").facts
     assert row["runs"][1]["accuracy"] == fitted["accuracy"]
     kept = run_cli("ledger", "show", *ledger, "--json").facts["rows"]
     digests = {each["run"]["split"]: each["result"]["model_digest"] for each in kept}
-    assert digests["stratified:1"] == fitted["model_digest"]
+    assert digests["holdout:1"] == fitted["model_digest"]
 
 
 def test_a_named_data_set_has_its_validation_splits(run_cli, ledger):
@@ -111,14 +111,14 @@ def test_no_training_shows_what_is_there(run_cli, tables, ledger):
         (["--set", "n_layers=3"], "does not have; got 'n_layers'. Did you mean 'adagcn.n_layers'"),
         (["--set", "dropout=7"], "rows[0].settings: dropout: should be less than 1; got 7"),
         (["--set", "dropout=[1]"], "settings.dropout: should be a number"),
-        (["--splits", "21"], "n_splits exceeds the 20 splits"),
+        (["--splits", "21"], "--splits exceeds the 20 splits from val:0 on; got 21"),
         (["--figure", "x.pdf"], "--figure must end in .png or .svg"),
         (["--figure", "/nowhere/x.png"], "the folder of --figure does not exist"),
         (["--ledger", "/nowhere/x"], "the ledger /nowhere/x cannot be used"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_any_run(run_cli, monkeypatch, ledger, words, message):
-    monkeypatch.setattr(campaign, "execute", lambda run, graph: pytest.fail("trained"))
+    monkeypatch.setattr(campaign, "execute", lambda run, graph, split: pytest.fail("trained"))
     outcome = run_cli("compare", "cora", *ledger, "--models", "adagcn,mlp", *words)
     assert outcome.code in (3, 5)
     assert message in outcome.stderr

@@ -42,7 +42,7 @@ def test_fit_reports_everything_that_is_promised(model):
         "model_digest", "model", "dataset", "graph", "seed", "threads", "accuracy_by_depth",
         "effective_sample_size", "params", "out",
     } <= set(facts)  # fmt: skip
-    assert facts["split"] == "stratified:0"
+    assert facts["split"] == "holdout:0"
     assert facts["n_layers"] == len(facts["accuracy_by_depth"]) == 3
     assert facts["accuracy"] == facts["accuracy_by_depth"][-1] > 0.8
     assert facts["graph"]["nodes"] == 160
@@ -130,13 +130,18 @@ def test_the_next_command_works_as_it_is_printed(run_cli, tables, tmp_path):
     assert run_cli(*words).code == 0
 
 
-def test_training_on_every_label(run_cli, tables):
-    facts = run_cli("fit", *tables.with_labels, *QUICK, "--split", "none", "--json").facts
+def test_with_no_split_four_fifths_are_trained_on_and_nothing_is_scored(run_cli, tables):
+    words = ["fit", *tables.with_labels, *QUICK, "--split", "none"]
+    facts = run_cli(*words, "--json").facts
     assert facts["accuracy"] is None
     assert facts["accuracy_by_depth"] == []
+    assert facts["scores"] == {}
     assert facts["split"] == "none"
-    assert facts["params"]["validation_fraction"] == 0.2
+    assert facts["labels"] == {"known": 120, "train": 96, "stop": 24, "score": 0}
     assert facts["stop_accuracy"] > 0.5
+    shown = " ".join(run_cli(*words).stdout.split())
+    assert "120: 96 trained on, 24 stopped on, 0 scored" in shown
+    assert "not measured: no label is scored" in shown
 
 
 def test_evaluate_repeats_the_accuracy_of_the_fit(run_cli, tables, model):
@@ -205,15 +210,22 @@ def test_labels_are_needed(run_cli, tables, model, command):
     assert "the graph has no labels" in outcome.stderr
 
 
-def test_too_few_labels_for_a_split_point_to_training_on_all(run_cli, tables, tmp_path):
+def test_however_few_labels_there_are_they_are_used(run_cli, tables, tmp_path):
     labels = tmp_path / "few.csv"
     labels.write_text("name,fruit\nperson 1,apple\nperson 2,banana\nperson 3,apple\n")
-    outcome = run_cli("fit", *tables.options, "--labels", labels)
-    assert outcome.code == 3
-    assert "--split none" in outcome.stderr
-    words = ["--split", "none", "--set", "validation_fraction=0", *QUICK, "--json"]
-    facts = run_cli("fit", *tables.options, "--labels", labels, *words).facts
-    assert facts["stop_accuracy"] is None
+    words = ["fit", *tables.options, "--labels", labels, *QUICK, "--json"]
+    outcome = run_cli(*words)
+    assert outcome.code == 0, outcome.stderr
+    assert outcome.facts["labels"] == {"known": 3, "train": 2, "stop": 0, "score": 1}
+    assert outcome.facts["stop_accuracy"] is None
+    assert "note: no label is left to stop on" in outcome.stderr
+    labels.write_text("name,fruit\nperson 1,apple\nperson 2,banana\n")
+    outcome = run_cli(*words)
+    assert outcome.facts["labels"] == {"known": 2, "train": 2, "stop": 0, "score": 0}
+    assert outcome.facts["accuracy"] is None
+    assert "no label is left to score beside the 2 labels trained on" in outcome.stderr
+    facts = run_cli(*words, "--split", "none", "--stop", 0).facts
+    assert facts["labels"] == {"known": 2, "train": 2, "stop": 0, "score": 0}
 
 
 def test_labels_of_another_kind_are_not_compared(run_cli, tables, model, tmp_path):
@@ -275,7 +287,8 @@ def test_interrupted_training_leaves_nothing_behind(tables, tmp_path):
     finally:
         process.kill()
         process.wait()
-    assert (process.returncode, stdout, stderr) == (130, "", "")
+    told = f"adagcn: interrupted; {out} was not written\n"
+    assert (process.returncode, stdout, stderr) == (130, "", told)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -290,7 +303,7 @@ def test_an_interrupt_while_a_class_is_being_built_ends_with_its_code(tmp_path):
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "adagcn: interrupted\n")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
@@ -328,8 +341,8 @@ def odd_ids(tmp_path):
 
 def fitted(run_cli, words, tmp_path):
     out = tmp_path / "model.adagcn"
-    quick = ["--set", "n_layers=1", "--set", "max_epochs=2", "--split", "none"]
-    outcome = run_cli("fit", *words, *quick, "--set", "validation_fraction=0", "--out", out)
+    quick = ["--set", "n_layers=1", "--set", "max_epochs=2", "--split", "none", "--stop", 0]
+    outcome = run_cli("fit", *words, *quick, "--out", out)
     assert outcome.code == 0, outcome.stderr
     return out
 

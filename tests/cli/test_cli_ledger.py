@@ -21,7 +21,7 @@ def test_show_counts_runs(run_cli, filled):
     facts = run_cli("ledger", "show", "--ledger", filled, "--json").facts
     assert facts["n"] == len(facts["rows"]) == 3
     (group,) = facts["groups"]
-    assert (group["model"], group["preset"], group["splits"]) == ("logistic", "tuned", "stratified")
+    assert (group["model"], group["preset"], group["splits"]) == ("logistic", "tuned", "holdout")
     accuracies = [row["result"]["accuracy"] for row in facts["rows"]]
     assert group["mean"] == pytest.approx(sum(accuracies) / 3)
     assert facts["newest"] == max(row["result"]["finished"] for row in facts["rows"])

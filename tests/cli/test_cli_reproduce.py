@@ -68,7 +68,7 @@ def test_an_export_prints_the_table_without_training(run_cli, command, tmp_path,
     published = run_cli(*command)
     export = tmp_path / "export.jsonl.gz"
     assert run_cli("ledger", "export", export, *command[2:]).code == 0
-    monkeypatch.setattr(campaign, "execute", lambda run, graph: pytest.fail("trained"))
+    monkeypatch.setattr(campaign, "execute", lambda run, graph, split: pytest.fail("trained"))
     again = run_cli(*command[:2], "--ledger", tmp_path / "new.sqlite", "--import", export)
     assert again.stdout == published.stdout
     assert "8 new runs imported from" in again.stderr
@@ -77,11 +77,11 @@ def test_an_export_prints_the_table_without_training(run_cli, command, tmp_path,
 def test_an_interrupted_experiment_says_what_is_kept(run_cli, command, monkeypatch):
     finished = []
 
-    def interrupted(run, graph):
+    def interrupted(run, graph, split):
         if len(finished) == 3:
             raise KeyboardInterrupt
         finished.append(run)
-        return execute(run, graph)
+        return execute(run, graph, split)
 
     monkeypatch.setattr(campaign, "execute", interrupted)
     outcome = run_cli(*command)
@@ -150,7 +150,7 @@ def test_what_cannot_be_done_is_said(run_cli, command, words, message):
 
 
 def test_a_faulty_spec_ends_before_any_run(run_cli, tmp_path, spec, monkeypatch):
-    monkeypatch.setattr(campaign, "execute", lambda run, graph: pytest.fail("trained"))
+    monkeypatch.setattr(campaign, "execute", lambda run, graph, split: pytest.fail("trained"))
     faulty = tmp_path / "faulty.toml"
     for old, new, message in [
         ("n_inits = 2", "n_init = 2", "unknown key n_init; got 2. Did you mean 'n_inits'"),

@@ -21,6 +21,11 @@ def test_the_numbers_are_scikit_learns(drawn):
     scores = score_predictions(labels, proba, CLASSES)
     assert scores["accuracy"] == metrics.accuracy_score(labels, predicted)
     assert scores["macro_f1"] == metrics.f1_score(labels, predicted, average="macro")
+    assert scores["scores"]["accuracy"] == scores["accuracy"]
+    assert scores["scores"]["roc_auc"] == pytest.approx(
+        metrics.roc_auc_score(labels, proba, multi_class="ovr")
+    )
+    assert scores["undefined"] == {}
     assert scores["log_loss"] == pytest.approx(metrics.log_loss(labels, proba, labels=CLASSES))
     assert np.array_equal(
         scores["confusion"]["matrix"], metrics.confusion_matrix(labels, predicted)
@@ -40,5 +45,7 @@ def test_a_label_that_the_model_never_saw_counts_as_wrong(drawn):
     widened = np.where(labels == "a", "z", labels)
     scores = score_predictions(widened, proba, CLASSES)
     assert scores["log_loss"] is None
+    assert scores["scores"]["roc_auc"] is None
+    assert scores["undefined"] == {"roc_auc": "no scored node has the label 'a'"}
     assert scores["accuracy"] == np.mean(CLASSES[proba.argmax(axis=1)] == widened)
     assert scores["confusion"]["labels"] == ["a", "b", "c", "z"]

@@ -103,7 +103,7 @@ def test_unlabeled_nodes_are_in_no_split():
 
 
 def test_protocol_says_when_the_graph_is_too_small():
-    with pytest.raises(InputError, match=r"n_known=1,500 .* got 900\. Use stratified:0"):
+    with pytest.raises(InputError, match=r"n_known=1,500 .* got 900\. Use holdout:0"):
         gasteiger_split(labels_of(900), "val", 0)
 
 
@@ -112,7 +112,7 @@ def test_protocol_names_the_class_that_is_too_small():
     labels[labels == 2] = 0
     labels[:5] = 2
     classes = np.array(["ant", "bee", "cat"])
-    with pytest.raises(InputError, match=r"class 'cat'; got [0-5]\..*stratified:0"):
+    with pytest.raises(InputError, match=r"class 'cat'; got [0-5]\..*holdout:0"):
         gasteiger_split(labels, "test", 0, classes=classes)
 
 
@@ -188,7 +188,7 @@ def test_stop_fraction_is_a_share(fraction):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("val:0", ("val", 0)), ("test:19", ("test", 19)), ("stratified:77", ("stratified", 77)),
-     ("public", ("public", 0))],
+     ("public", ("public", 0)), ("holdout:3", ("holdout", 3)), ("file:12", ("file", 12))],
 )  # fmt: skip
 def test_names_of_splits(text, expected):
     assert parse_split(text) == expected
@@ -197,7 +197,7 @@ def test_names_of_splits(text, expected):
 @pytest.mark.parametrize(
     "text",
     ["", "val", "val:", "val:20", "test:-1", "test:1.0", "Val:0", " val:0", "val:0\n", "public:1",
-     "val:00", "val:٣", "stratified:99999999999", "random:0"],
+     "val:00", "val:٣", "stratified:99999999999", "random:0", "none", "holdout", "file:-1"],
 )  # fmt: skip
 def test_other_names_are_refused(text):
     with pytest.raises(InputError, match=r"no such split; got .*Write val:0 to val:19"):
@@ -212,10 +212,12 @@ def test_other_names_are_refused(text):
         ((range(9), [9], [10]), None),
         (([0], range(1, 9), range(2, 30)), r"share 7 nodes; got \[2, 3, 4, 5, 6\]"),
         (([0, 0], [1], [2]), r"train_nodes has a node twice; got \[0\]"),
-        (([0], [], [2]), "stop_nodes must be a non-empty list of node positions"),
-        (([0], [1.0], [2]), "stop_nodes must be a non-empty list of node positions"),
-        (([0], [True, False], [2]), "stop_nodes must be a non-empty list of node positions"),
-        (([0], [[1]], [2]), "stop_nodes must be a non-empty list of node positions"),
+        (([0], [], []), None),
+        (([], [1], [2]), "train_nodes must be a non-empty list of node positions"),
+        (([0], [1.0], [2]), "stop_nodes must be a list of node positions"),
+        (([0], [True, False], [2]), "stop_nodes must be a list of node positions"),
+        (([0], [[1]], [2]), "stop_nodes must be a list of node positions"),
+        (([0], [[]], [2]), "stop_nodes must be a list of node positions"),
         (([0], [1], [-2]), r"score_nodes has negative positions; got \[-2\]"),
     ],
 )
@@ -247,7 +249,7 @@ def test_make_split_takes_each_kind():
     assert make_split(graph, "val:2").digest == gasteiger_split(graph.labels, "val", 2).digest
     assert make_split(graph, "test:2", n_known=900).score_nodes.size == 1100
     assert make_split(graph, "stratified:5").digest == stratified_split(graph.labels, 5).digest
-    fewer = make_split(graph, "val:2", train_per_class=3, n_stop=50)
+    fewer = make_split(graph, "val:2", train_per_class=3, stop=50)
     assert (len(fewer.train_nodes), len(fewer.stop_nodes)) == (12, 50)
 
 

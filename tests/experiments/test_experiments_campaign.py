@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import experiment_fixtures as toy
 import numpy as np
 import pytest
 
+from adagcn.data import make_split
 from adagcn.errors import InputError, ResourceError
 from adagcn.experiments import campaign
-from adagcn.experiments.campaign import missing_runs, plan, train_missing
+from adagcn.experiments.campaign import missing_runs, plan, train_missing, unmeasured_runs
 from adagcn.experiments.ledger import Ledger
 from adagcn.experiments.outcome import outcomes
 from adagcn.experiments.outcome_tables import accuracy_table, json_rows, json_times, time_table
@@ -80,7 +83,7 @@ def test_an_impossible_split_is_found_while_planning():
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_neither_workers_nor_order_change_the_table(cells, trained, tmp_path, workers):
-    turned = [campaign.PlannedCell(c.row, c.column, c.runs[::-1]) for c in cells[::-1]]
+    turned = [replace(cell, runs=cell.runs[::-1]) for cell in cells[::-1]]
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         results = train_missing(turned, toy.GRAPHS, ledger, workers=workers)
     assert written(cells, results) == written(cells, trained)
@@ -91,9 +94,9 @@ def test_neither_workers_nor_order_change_the_table(cells, trained, tmp_path, wo
 def test_a_finished_run_is_never_repeated(cells, trained, tmp_path, monkeypatch):
     done = []
 
-    def counting(run, graph):
+    def counting(run, graph, split):
         done.append(run)
-        return execute(run, graph)
+        return execute(run, graph, split)
 
     monkeypatch.setattr(campaign, "execute", counting)
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
@@ -105,11 +108,50 @@ def test_a_finished_run_is_never_repeated(cells, trained, tmp_path, monkeypatch)
     assert len(done) == 3
 
 
+def test_runs_without_the_metric_are_trained_again_and_get_it(
+    cells, trained, tmp_path, monkeypatch
+):
+    done = []
+
+    def counting(run, graph, split):
+        done.append(run)
+        return execute(run, graph, split)
+
+    monkeypatch.setattr(campaign, "execute", counting)
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        for run in cells[0].runs:
+            without = trained[run.key].model_copy(update={"scores": {}})
+            ledger.add(run, without)
+        assert len(unmeasured_runs(cells, ledger, "roc_auc")) == len(cells[0].runs)
+        assert unmeasured_runs(cells, ledger, "accuracy") == []
+        results = train_missing(cells, toy.GRAPHS, ledger, metric="roc_auc")
+        assert len(done) == len(trained)
+        assert all(results[key].scores == each.scores for key, each in trained.items())
+        assert unmeasured_runs(cells, ledger, "roc_auc") == []
+        train_missing(cells, toy.GRAPHS, ledger, metric="roc_auc")
+    assert len(done) == len(trained)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_splits_can_be_handed_in(tmp_path, workers):
+    """Two splits that no name describes, with numbers as large as a seed can be."""
+    first, other = (make_split(toy.GRAPH, f"holdout:{k}", stop=12) for k in (7, 4_000_000_000))
+    spec = toy.toy_spec(splits="holdout", n_inits=1)
+    planned = plan(spec, toy.GRAPHS, splits={"Toy": [first, other]})
+    assert [run.split_digest for run in planned[0].runs] == [first.digest, other.digest]
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        results = train_missing(planned, toy.GRAPHS, ledger, workers=workers)
+    found = outcomes(planned, results, "f1_macro")
+    assert found[0].summary.n_splits == 2
+    mean = np.mean([results[run.key].scores["f1_macro"] for run in planned[0].runs])
+    assert found[0].summary.mean == pytest.approx(mean)
+
+
 def test_what_is_finished_before_an_interrupt_is_kept(cells, trained, tmp_path, monkeypatch):
-    def interrupted(run, graph):
+    def interrupted(run, graph, split):
         if run.seed == 1:
             raise KeyboardInterrupt
-        return execute(run, graph)
+        return execute(run, graph, split)
 
     monkeypatch.setattr(campaign, "execute", interrupted)
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
@@ -121,10 +163,10 @@ def test_what_is_finished_before_an_interrupt_is_kept(cells, trained, tmp_path, 
 
 
 def test_an_error_of_a_run_names_it_and_spares_the_others(cells, tmp_path, monkeypatch):
-    def failing(run, graph):
+    def failing(run, graph, split):
         if run.model == "adagcn" and run.seed == 1:
             raise ResourceError("AGC-R999", "no memory")
-        return execute(run, graph)
+        return execute(run, graph, split)
 
     monkeypatch.setattr(campaign, "execute", failing)
     with Ledger(tmp_path / "ledger.sqlite") as ledger:

@@ -4,6 +4,7 @@ import gzip
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import experiment_fixtures as toy
 import pytest
@@ -63,6 +64,64 @@ def test_a_row_is_on_the_disk_at_once(ledger):
         assert len(other.results(RUNS)) == 2
 
 
+def test_measures_are_added_to_a_run_without_them(ledger):
+    fill(ledger, RUNS[:2])
+    scores = {"accuracy": 0.1, "roc_auc": 0.75}
+    ledger.add_scores(RUNS[1], toy.some_result(0.1, scores=scores))
+    found = ledger.results(RUNS[:2])
+    assert found[RUNS[1].key] == toy.some_result(0.1, scores=scores)
+    assert found[RUNS[0].key].scores == {}
+    with pytest.raises(IntegrityError, match=r"has accuracy 0\.1 in .*; got 0\.2\. Use a new"):
+        ledger.add_scores(RUNS[1], toy.some_result(0.2, scores=scores))
+
+
+def as_version_2(path):
+    """Write a ledger as the release before this one had it: without the column of scores."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("ALTER TABLE runs DROP COLUMN scores")
+        connection.execute("PRAGMA user_version = 2")
+
+
+def test_a_ledger_without_scores_is_read_as_it_is_and_changed_when_something_is_added(tmp_path):
+    path = tmp_path / "old.sqlite"
+    with Ledger(path) as ledger:
+        fill(ledger, RUNS[:3])
+    as_version_2(path)
+    before = path.read_bytes()
+    with Ledger(path) as ledger:
+        assert ledger.results(RUNS) == {
+            run.key: toy.some_result(number / 10) for number, run in enumerate(RUNS[:3])
+        }
+        assert len(list(ledger.rows())) == 3
+    assert path.read_bytes() == before
+    with Ledger(path) as ledger:
+        ledger.add(RUNS[3], toy.some_result(0.3, scores={"roc_auc": 0.5}))
+    with Ledger(path) as ledger:
+        assert ledger.results(RUNS)[RUNS[3].key].scores == {"roc_auc": 0.5}
+        assert ledger.results(RUNS)[RUNS[2].key].scores == {}
+        assert ledger._pragma("user_version") == 3
+
+
+def test_an_export_keeps_the_measures(ledger, tmp_path):
+    ledger.add(RUNS[0], toy.some_result(0.3, scores={"roc_auc": 0.5}))
+    export_ledger(ledger, tmp_path / "a.jsonl.gz")
+    with Ledger(tmp_path / "new.sqlite") as new:
+        import_ledger(new, tmp_path / "a.jsonl.gz")
+        assert list(new.rows()) == list(ledger.rows())
+
+
+def test_an_export_without_measures_is_read(lines, tmp_path):
+    rows = [json.loads(line) for line in lines]
+    rows[0]["version"] = 2
+    for row in rows[1:]:
+        del row["result"]["scores"]
+    content = b"\n".join(json.dumps(row).encode() for row in rows)
+    (tmp_path / "old").write_bytes(gzip.compress(content))
+    with Ledger(tmp_path / "new.sqlite") as new:
+        assert import_ledger(new, tmp_path / "old") == len(rows) - 1
+        assert all(row.result.scores == {} for row in new.rows())
+
+
 def _fill_from(path, numbers):
     with Ledger(path) as ledger:
         for number in numbers:
@@ -100,7 +159,7 @@ def test_another_database_is_refused_and_left_alone(tmp_path):
 
 
 def test_a_newer_ledger_is_refused(ledger):
-    ledger._connection.execute("PRAGMA user_version = 3")
+    ledger._connection.execute("PRAGMA user_version = 4")
     with pytest.raises(FormatError, match="a ledger of a newer release"):
         Ledger(ledger.path)
 

@@ -17,11 +17,16 @@ from adagcn.errors import IntegrityError
 from adagcn.experiments import provenance
 from adagcn.experiments.campaign import plan
 from adagcn.experiments.runs import execute, resolved_params
+from adagcn.models.support.measures import measures
 
 
 @pytest.fixture(scope="module")
 def runs():
     return plan(toy.toy_spec(), toy.GRAPHS)[0].runs
+
+
+def execute_toy(run):
+    return execute(run, toy.GRAPH, make_split(toy.GRAPH, run.split, train_per_class=6))
 
 
 def same_but_times(result):
@@ -30,7 +35,7 @@ def same_but_times(result):
 
 def test_a_run_is_the_plain_fit_with_its_index_as_seed(runs):
     for run in runs:
-        result = execute(run, toy.GRAPH)
+        result = execute_toy(run)
         split = make_split(toy.GRAPH, run.split, train_per_class=6)
         labels = toy.GRAPH.classes[toy.GRAPH.labels]
         model = AdaGCNClassifier(toy.GRAPH, random_state=run.init, **toy.QUICK).fit(
@@ -47,10 +52,26 @@ def test_a_run_is_the_plain_fit_with_its_index_as_seed(runs):
         assert len(result.accuracy_by_depth) == 2
 
 
-def test_the_same_run_gives_the_same_result(runs):
-    assert same_but_times(execute(runs[0], toy.GRAPH)) == same_but_times(
-        execute(runs[0], toy.GRAPH)
+def test_a_result_has_every_measure_of_the_scored_nodes(runs):
+    result = execute_toy(runs[0])
+    split = make_split(toy.GRAPH, runs[0].split, train_per_class=6)
+    labels = toy.GRAPH.classes[toy.GRAPH.labels]
+    model = AdaGCNClassifier(toy.GRAPH, random_state=0, **toy.QUICK).fit(
+        split.train_nodes,
+        labels[split.train_nodes],
+        X_val=split.stop_nodes,
+        y_val=labels[split.stop_nodes],
     )
+    proba = model.predict_proba(split.score_nodes)
+    assert result.scores == measures(labels[split.score_nodes], proba, model.classes_)
+    assert result.score("accuracy") == result.scores["accuracy"] == result.accuracy
+    assert result.score("roc_auc") == result.scores["roc_auc"]
+    assert toy.some_result(0.5).score("accuracy") == 0.5
+    assert toy.some_result(0.5).score("roc_auc") is None
+
+
+def test_the_same_run_gives_the_same_result(runs):
+    assert same_but_times(execute_toy(runs[0])) == same_but_times(execute_toy(runs[0]))
 
 
 def test_threads_are_the_runs_own_and_put_back(runs):
@@ -65,7 +86,7 @@ def test_threads_are_the_runs_own_and_put_back(runs):
     original = AdaGCNClassifier.fit
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AdaGCNClassifier, "fit", spying)
-        execute(runs[0].model_copy(update={"threads": 2}), toy.GRAPH)
+        execute_toy(runs[0].model_copy(update={"threads": 2}))
     assert seen == [2]
     assert torch.get_num_threads() == before
 
@@ -118,7 +139,7 @@ def test_params_hold_what_no_preset_sets():
 def test_another_graph_or_split_is_refused(runs):
     for name in ("data_digest", "split_digest"):
         with pytest.raises(IntegrityError, match="planned on another graph or split"):
-            execute(runs[0].model_copy(update={name: "0" * 64}), toy.GRAPH)
+            execute_toy(runs[0].model_copy(update={name: "0" * 64}))
 
 
 def test_warnings_are_kept_and_not_shown():
@@ -127,14 +148,21 @@ def test_warnings_are_kept_and_not_shown():
     run = plan(toy.toy_spec(rows=rows), toy.GRAPHS)[0].runs[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        notices = execute(run, toy.GRAPH).notices
+        notices = execute_toy(run).notices
     assert len(notices) == 1
     assert "lower reweight_rate" in notices[0]
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"accuracy": 1.5}, {"accuracy": np.nan}, {"seconds": -1.0}, {"model_digest": "x"}, {"n": 1}],
+    [
+        {"accuracy": 1.5},
+        {"accuracy": np.nan},
+        {"seconds": -1.0},
+        {"model_digest": "x"},
+        {"n": 1},
+        {"scores": {"roc_auc": 1.5}},
+    ],
 )
 def test_a_result_that_cannot_be_is_refused(changes):
     with pytest.raises(ValidationError, match=next(iter(changes))):

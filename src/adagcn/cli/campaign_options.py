@@ -17,11 +17,13 @@ from adagcn.cli.output import check_out, note, print_json, screen
 from adagcn.errors import InputError, counted
 
 if TYPE_CHECKING:
-    from adagcn.experiments.campaign import Graphs
+    from adagcn.experiments.campaign import Graphs, PlannedCell, Splits
     from adagcn.experiments.campaign import Progress as OnProgress
+    from adagcn.experiments.ledger import Ledger
     from adagcn.experiments.outcome import CellOutcome
     from adagcn.experiments.spec import Spec
     from adagcn.experiments.tables import Style, Table
+    from adagcn.models.support.measures import Metric
 
 LedgerPath = Annotated[
     Path,
@@ -47,7 +49,14 @@ class CampaignOptions:
     ] = False
 
     def outcomes(
-        self, spec: Spec, graphs: Graphs, common: Common, *, seeded_by: Path | None = None
+        self,
+        spec: Spec,
+        graphs: Graphs,
+        common: Common,
+        *,
+        seeded_by: Path | None = None,
+        splits: Splits | None = None,
+        metric: Metric = "accuracy",
     ) -> list[CellOutcome]:
         """Return the outcome of every cell of an experiment, training what is missing.
 
@@ -61,26 +70,46 @@ class CampaignOptions:
             Seed and threads of the runs.
         seeded_by : Path, optional
             An exported ledger whose runs are imported first.
+        splits : mapping, optional
+            The splits of each column; by default those that the experiment names.
+        metric : str
+            The measure to compare.
         """
         from adagcn.experiments.campaign import plan, train_missing
         from adagcn.experiments.exchange import import_ledger
         from adagcn.experiments.ledger import Ledger
         from adagcn.experiments.outcome import outcomes
 
-        cells = plan(spec, graphs, seed=common.seed, threads=common.threads)
+        cells = plan(spec, graphs, seed=common.seed, threads=common.threads, splits=splits)
         with Ledger(self.ledger) as ledger:
             if seeded_by is not None:
                 n_new = import_ledger(ledger, seeded_by)
                 note(f"{counted(n_new, 'new run')} imported from {seeded_by}")
+            self._tell_unmeasured(cells, ledger, metric)
             if self.no_training:
                 results = ledger.results(run for cell in cells for run in cell.runs)
             else:
                 with _bar(self.ledger) as progress:
                     results = train_missing(
-                        cells, graphs, ledger, workers=self.workers, progress=progress
+                        cells,
+                        graphs,
+                        ledger,
+                        metric=metric,
+                        workers=self.workers,
+                        progress=progress,
                     )
         _tell_notices([result.notices for result in results.values()])
-        return outcomes(cells, results)
+        return outcomes(cells, results, metric)
+
+    def _tell_unmeasured(self, cells: list[PlannedCell], ledger: Ledger, metric: Metric) -> None:
+        """Say how many finished runs lack the metric, and what becomes of them."""
+        from adagcn.experiments.campaign import unmeasured_runs
+
+        n_runs = len(unmeasured_runs(cells, ledger, metric))
+        if n_runs:
+            fate = "count as missing" if self.no_training else "are trained again"
+            told = f"{counted(n_runs, 'run')} of {self.ledger}"
+            note(f"{told} were finished by an earlier release without {metric} and {fate}")
 
     def show(
         self,

@@ -10,14 +10,22 @@ import typer
 from adagcn.cli.campaign_options import CampaignOptions, check_figure, chosen_names
 from adagcn.cli.graph_options import GraphOptions, graph_facts
 from adagcn.cli.options import Common, Force, with_option_groups
-from adagcn.cli.output import write_figure
+from adagcn.cli.output import screen, write_figure
 from adagcn.cli.set_option import parse_settings
+from adagcn.cli.split_options import (
+    SplitOptions,
+    check_measurable,
+    counts_in_words,
+    label_counts,
+    refuse_validation_fraction,
+)
 from adagcn.errors import InputError
 
 
 @with_option_groups
 def compare(
     options: GraphOptions,
+    parts: SplitOptions,
     campaign: CampaignOptions,
     common: Common,
     models: Annotated[
@@ -34,8 +42,15 @@ def compare(
         ),
     ] = None,
     splits: Annotated[
-        int, typer.Option("--splits", metavar="N", min=1, help="Number of splits.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            "--splits",
+            metavar="N",
+            min=1,
+            help="Number of splits: the one of --split and those with the next numbers.",
+            show_default="5, or as many as a file has",
+        ),
+    ] = None,
     inits: Annotated[
         int,
         typer.Option("--inits", metavar="N", min=1, help="Fits per split, seeded from --seed up."),
@@ -55,11 +70,15 @@ def compare(
 ) -> None:
     """Compare models on validation splits of a data set, or on your own graph.
 
-    Every model sees the same splits (val:0 … of a named data set, stratified:0 … of your own
-    graph) and the same seeds. Finished runs are kept in the ledger and never trained again.
+    Every model sees the same splits (val:0 … of a named data set, holdout:0 … of your own graph)
+    and the same seeds. Finished runs are kept in the ledger and never trained again.
     """
     check_figure(figure, force=force)
+    if figure is not None and parts.metric != "accuracy":
+        problem = f"--figure draws accuracy, not --metric {parts.metric}"
+        raise InputError("AGC-I848", problem, got=str(figure), fix="leave one of them out")
     from adagcn.experiments.spec_files import make_spec
+    from adagcn.models.support.measures import METRICS
     from adagcn.models.support.registry import MODELS
 
     keys = chosen_names("--models", models, MODELS)
@@ -67,7 +86,10 @@ def compare(
     given = _settings(keys, settings or [])
     graph = options.read_labeled()
     name = graph.name or Path(str(options.edges)).name  # no path: it ends up in exports
-    kind = "val" if options.is_named else "stratified"
+    chosen = parts.make_several(graph, options, splits)
+    for split in chosen:
+        check_measurable(parts.metric, graph, split)
+    kind = chosen[0].name.partition(":")[0]
     rows = [
         {
             "label": key if len(recipes[key]) == 1 else f"{key} ({preset})",
@@ -78,23 +100,40 @@ def compare(
         for key in keys
         for preset in recipes[key]
     ]
-    protocol = {"splits": kind, "n_splits": splits, "n_inits": inits}
+    protocol = {"splits": kind, "n_splits": len(chosen), "n_inits": inits}
+    column = {"label": name, "dataset": name, "train_per_class": parts.train_per_class}
     spec = make_spec(
         {
-            "title": f"{name}: accuracy on {kind} splits",
-            "columns": [{"label": name, "dataset": name}],
+            "title": f"{name}: {METRICS[parts.metric]} on {kind} splits",
+            "columns": [column],
             "rows": rows,
             **protocol,
         },
         "compare",
     )
-    found = campaign.outcomes(spec, {name: graph}, common)
+    found = campaign.outcomes(
+        spec, {name: graph}, common, splits={name: chosen}, metric=parts.metric
+    )
     if figure is not None:
         from adagcn.report.experiment_figures import compared_models, comparison_figure
 
         write_figure(figure, comparison_figure(compared_models(found), title=spec.title))
+    labels = {split.name: label_counts(graph, split) for split in chosen}
     facts = {"dataset": name, "graph": graph_facts(graph), **protocol}
+    facts |= {"metric": parts.metric, "labels": labels}
     campaign.show(spec, found, facts, common)
+    if not common.as_json:
+        _show_labels(labels)
+
+
+def _show_labels(labels: dict[str, dict[str, int]]) -> None:
+    """Print how many labels are used for what, on one line for equal splits."""
+    names: dict[str, list[str]] = {}
+    for name, counts in labels.items():
+        names.setdefault(counts_in_words(counts), []).append(name)
+    for words, splits in names.items():
+        which = splits[0] if len(splits) == 1 else f"{splits[0]} … {splits[-1]}"
+        screen().print(f"Labels of {which}: {words}.", soft_wrap=True)
 
 
 def _recipes(models: list[str], text: str | None) -> dict[str, list[str]]:
@@ -122,6 +161,7 @@ def _settings(models: list[str], pairs: list[str]) -> dict[str, dict[str, Any]]:
     common = set.intersection(*names.values())
     own = {f"{model}.{name}" for model in models for name in names[model]}
     given = parse_settings(pairs, common | own)
+    refuse_validation_fraction({name.rpartition(".")[2]: value for name, value in given.items()})
     return {
         model: {
             **{name: value for name, value in given.items() if "." not in name},

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from adagcn.cli.graph_options import GraphOptions, graph_facts
 from adagcn.cli.options import Common, with_option_groups
 from adagcn.cli.output import facts_table, note, percent, print_json, rows_table, screen
 from adagcn.cli.predict import ModelFile
-from adagcn.errors import InputError, counted
+from adagcn.cli.split_options import (
+    SplitOptions,
+    check_scored,
+    counts_in_words,
+    label_counts,
+    measure_rows,
+)
+from adagcn.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,35 +29,33 @@ _LARGEST_MATRIX = 10  # labels whose confusion is shown in a terminal
 def evaluate(
     model: ModelFile,
     options: GraphOptions,
+    splits: SplitOptions,
     common: Common,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            "--split",
-            help="The split of the fit, whose scored nodes are used; none uses every label.",
-            show_default="val:0; stratified:0 for your own graph",
-        ),
-    ] = None,
 ) -> None:
-    """Evaluate a saved model: accuracy, F1, log-loss and confusion matrix."""
+    """Evaluate a saved model: accuracy, F1, log-loss and confusion matrix.
+
+    Give the split of the fit, whose scored nodes the model has not seen; --split none scores every
+    label.
+    """
     from adagcn.cli.scores import score_predictions
     from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
 
-    name = split or options.default_split()
     with threads(common.threads):
         graph = options.read_labeled()
         fitted = load_model(model, graph=graph)
-        scored = graph.labeled_nodes if name == "none" else options.split(graph, name).score_nodes
+        name, counts, scored = _scored(graph, options, splits)
         _check_labels(graph, fitted.classes_)
         ids, labels = graph.ids_and_labels(scored)
         proba = fitted.predict_proba(ids)
     if name == "none":
-        note("every label is scored, including those the model was trained on")
+        note("every label is scored; these may include those that the model was trained on")
     facts = {
         **score_predictions(labels, proba, fitted.classes_),
+        "metric": splits.metric,
         "nodes": len(ids),
         "split": name,
+        "labels": counts,
         "model": fitted.model_key,
         "model_digest": fitted.model_digest_,
         "preset": fitted.params_["preset"],
@@ -65,6 +68,22 @@ def evaluate(
         print_json(facts)
     else:
         _show(facts, graph)
+
+
+def _scored(
+    graph: Graph, options: GraphOptions, splits: SplitOptions
+) -> tuple[str, dict[str, int], NDArray[Any]]:
+    """Return the split's name, how many labels it uses for what, and the nodes to score."""
+    if splits.split == "none" and splits.stop is not None:
+        problem = "--stop has no meaning for --split none, which scores every label"
+        raise InputError("AGC-I847", problem, got=splits.stop, fix="leave --stop out")
+    split = splits.make(graph, options)
+    if split.name == "none":
+        n_known = len(graph.labeled_nodes)
+        counts = {"known": n_known, "train": 0, "stop": 0, "score": n_known}
+        return split.name, counts, graph.labeled_nodes
+    check_scored(split)
+    return split.name, label_counts(graph, split), split.score_nodes
 
 
 def _check_labels(graph: Graph, classes: NDArray[Any]) -> None:
@@ -86,8 +105,9 @@ def _show(facts: dict[str, Any], graph: Graph) -> None:
             [
                 ("graph", repr(graph)),
                 ("model", f"{facts['model']}, preset {facts['preset']}"),
-                ("split", f"{facts['split']}: {counted(facts['nodes'], 'node')}"),
-                ("accuracy", percent(facts["accuracy"])),
+                ("split", facts["split"]),
+                ("labels", _counts(facts)),
+                *measure_rows(facts),
                 ("macro F1", percent(facts["macro_f1"])),
                 (
                     "log-loss",
@@ -98,13 +118,14 @@ def _show(facts: dict[str, Any], graph: Graph) -> None:
             ]
         )
     )
+    names = _names([each["label"] for each in facts["per_class"]])
     rows = [
         [
-            f"{number} {each['label']}",
+            name,
             f"{each['nodes']:,}",
             *(percent(each[n]) for n in ("precision", "recall", "f1")),
         ]
-        for number, each in enumerate(facts["per_class"])
+        for name, each in zip(names, facts["per_class"], strict=True)
     ]
     console.print()
     console.print(
@@ -114,13 +135,27 @@ def _show(facts: dict[str, Any], graph: Graph) -> None:
     console.print(_confusion_table(facts["confusion"], console.width))
 
 
+def _counts(facts: dict[str, Any]) -> str:
+    if facts["split"] == "none":
+        return f"{facts['nodes']:,}, all of them scored"
+    return counts_in_words(facts["labels"])
+
+
+def _names(labels: list[Any]) -> list[str]:
+    """Return the labels as they are shown: numbers as they are, names with a number in front."""
+    if not any(isinstance(label, str) for label in labels):
+        return [str(label) for label in labels]
+    return [f"{number} {label}" for number, label in enumerate(labels)]
+
+
 def _confusion_table(confusion: dict[str, Any], width: int) -> Any:
-    """Return counts by true and predicted label, both numbered since names may be long."""
+    """Return counts by true and predicted label: numbers for names, since these may be long."""
     if len(confusion["labels"]) > _LARGEST_MATRIX:
         return "The confusion matrix is too large to show here; --json has it."
-    header = ["true label, predicted as", *map(str, range(len(confusion["labels"])))]
+    short = [name.split(" ", 1)[0] for name in _names(confusion["labels"])]
+    header = ["true label, predicted as", *short]
     rows = [
-        [str(number), *(f"{count:,}" for count in row)]
-        for number, row in enumerate(confusion["matrix"])
+        [name, *(f"{count:,}" for count in row)]
+        for name, row in zip(short, confusion["matrix"], strict=True)
     ]
     return rows_table(header, rows, width=width)

@@ -12,39 +12,37 @@ from adagcn.cli.options import Common, Force, with_option_groups
 from adagcn.cli.output import (
     check_out,
     facts_table,
+    note,
     percent,
     print_json,
     rows_table,
     screen,
 )
 from adagcn.cli.set_option import parse_settings
-from adagcn.errors import counted
+from adagcn.cli.split_options import (
+    SplitOptions,
+    counts_in_words,
+    empty_sets,
+    measure_rows,
+    refuse_validation_fraction,
+)
+from adagcn.errors import AdaGCNError, InputError, counted
 
 if TYPE_CHECKING:
+    from adagcn.cli.training_run import TrainingRun
     from adagcn.graph import Graph
     from adagcn.models.support.classifier import NodeClassifier
-
-# Without a split there are no stopping nodes; this share of the labels stands in for them.
-_STOPPING_SHARE = 0.2
 
 
 @with_option_groups
 def fit(
     options: GraphOptions,
+    splits: SplitOptions,
     common: Common,
     model: Annotated[
         str,
         typer.Option("--model", help="adagcn, appnp, gcn, …; an unknown name lists all models."),
     ] = "adagcn",
-    split: Annotated[
-        str | None,
-        typer.Option(
-            "--split",
-            help="val:0 to val:19, stratified:SEED, public, or none (score nothing; train on four "
-            "fifths of the labels, stop on the rest); test:0 to test:19 are for final tables only.",
-            show_default="val:0; stratified:0 for your own graph",
-        ),
-    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -65,6 +63,14 @@ def fit(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Where to save the model.")
     ] = None,
+    refit: Annotated[
+        bool,
+        typer.Option(
+            "--refit",
+            help="After scoring, fit again on all labels (four fifths are trained on, the rest "
+            "stopped on; see --stop) and save that model.",
+        ),
+    ] = False,
     force: Force = False,
 ) -> None:
     """Train a model on a data set, an .npz file or your own tables.
@@ -72,47 +78,64 @@ def fit(
     Accuracy is measured on the scored nodes of the split, which are never trained on.
     """
     check_out(out, force=force)
+    if refit and splits.split == "none":
+        problem = "--refit has no meaning for --split none, which uses all labels at once"
+        raise InputError("AGC-I846", problem, fix="leave one of them out")
 
     from adagcn.cli.training_run import run_training
     from adagcn.engines.threads import threads
     from adagcn.models.support.registry import build_model, default_preset, model_class
 
-    family = model_class(model)
+    given = parse_settings(settings or [], model_class(model).settable(), model)
+    refuse_validation_fraction(given)
     preset = preset or default_preset(model)
-    name = split or options.default_split()
-    given = _settings(family, settings or [], name)
+
+    def estimator() -> NodeClassifier:
+        return build_model(model, graph, preset=preset, settings=given, random_state=common.seed)
+
     with threads(common.threads):
         graph = options.read_labeled()
-        chosen = None if name == "none" else options.split(graph, name)
-        seed = common.seed
-        estimator = build_model(model, graph, preset=preset, settings=given, random_state=seed)
-        run = run_training(estimator, graph, chosen)
-    if out is not None:
-        run.model.save(out)
+        chosen = splits.make(graph, options)
+        for text in empty_sets(chosen):
+            note(text)
+        run = run_training(estimator(), graph, chosen)
+        again = run_training(estimator(), graph, splits.without_scoring(graph)) if refit else None
+    failure = None if out is None else _save((again or run).model, out)
     facts = {
         **run.facts(),
+        "metric": splits.metric,
+        "refit": None if again is None else _refit_facts(again),
         "dataset": graph.name,
         "graph": graph_facts(graph),
         "seed": common.seed,
         "threads": common.threads,
-        "out": out,
+        "out": None if failure is not None else out,
     }
     if common.as_json:
         print_json(facts)
     else:
         _show(facts, graph, options)
+    if failure is not None:
+        raise failure
 
 
-def _settings(family: type[NodeClassifier], pairs: list[str], split: str) -> dict[str, Any]:
-    given = parse_settings(pairs, family.settable(), family.model_key)
-    if split == "none":
-        given.setdefault("validation_fraction", _STOPPING_SHARE)
-    return given
+def _save(model: NodeClassifier, out: Path) -> AdaGCNError | OSError | None:
+    """Save a model; a failure is returned, so that what was trained for can be shown first."""
+    try:
+        model.save(out)
+    except (AdaGCNError, OSError) as error:
+        return error
+    return None
+
+
+def _refit_facts(run: TrainingRun) -> dict[str, Any]:
+    names = ("labels", "stop_accuracy", "n_layers", "epochs", "seconds", "model_digest")
+    return {name: value for name, value in run.facts().items() if name in names}
 
 
 def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
     console = screen()
-    accuracy, stop_accuracy = facts["accuracy"], facts["stop_accuracy"]
+    stop_accuracy = facts["stop_accuracy"]
     console.print(
         facts_table(
             [
@@ -120,12 +143,13 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
                 *([("read", "; ".join(graph.changes))] if options.data is None else []),
                 ("model", f"{facts['model']}, preset {facts['preset']}, seed {facts['seed']}"),
                 ("split", facts["split"]),
-                ("labels", _label_counts(facts["labels"])),
-                ("accuracy", "not measured (no split)" if accuracy is None else percent(accuracy)),
+                ("labels", counts_in_words(facts["labels"])),
+                *measure_rows(facts),
                 ("on stop nodes", "none" if stop_accuracy is None else percent(stop_accuracy)),
                 ("training", _amount(facts)),
                 ("time", f"{facts['seconds']:.1f} s, threads: {facts['threads']}"),
                 ("digest", facts["model_digest"][:16]),
+                *_refit_rows(facts["refit"]),
                 ("model file", str(facts["out"] or "not saved (add --out model.adagcn)")),
             ]
         )
@@ -138,9 +162,12 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
         console.print(f"Next: adagcn predict {facts['out']} {options.words()}", soft_wrap=True)
 
 
-def _label_counts(labels: dict[str, int]) -> str:
-    used = f"{labels['train']:,} trained on, {labels['stop']:,} stopped on, "
-    return f"{labels['known']:,}: {used}{labels['score']:,} scored"
+def _refit_rows(refit: dict[str, Any] | None) -> list[tuple[str, str]]:
+    if refit is None:
+        return []
+    told = f"on all labels, {counts_in_words(refit['labels'])}; {refit['seconds']:.1f} s"
+    warning = "this model has seen every label: the accuracy above is of the fit before it"
+    return [("refit", told), ("refit digest", refit["model_digest"][:16]), ("", warning)]
 
 
 def _amount(facts: dict[str, Any]) -> str:

@@ -7,6 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from adagcn.models.support.measures import METRICS, measures, undefined
+
+
+def all_measures(
+    labels: NDArray[Any], proba: NDArray[np.floating[Any]], classes: NDArray[Any]
+) -> tuple[dict[str, float | None], dict[str, str]]:
+    """Return every measure of ``--metric``, and for those without a value (None) the reason."""
+    found = measures(labels, proba, classes)
+    reasons = {metric: undefined(metric, labels, classes) for metric in METRICS}
+    return (
+        {metric: found.get(metric) for metric in METRICS},
+        {metric: reason for metric, reason in reasons.items() if reason is not None},
+    )
+
 
 def score_predictions(
     labels: NDArray[Any], proba: NDArray[np.floating[Any]], classes: NDArray[Any]
@@ -25,9 +39,10 @@ def score_predictions(
     Returns
     -------
     dict
-        ``accuracy``, ``macro_f1``, ``log_loss`` (None if a true label is not in ``classes``, since
-        it would be infinite), ``per_class`` (a list of records) and ``confusion`` (``labels`` and
-        a ``matrix`` with one row per true and one column per predicted label).
+        ``accuracy``, ``macro_f1``, ``scores`` and ``undefined`` (as :func:`all_measures` returns
+        them), ``log_loss`` (None if a true label is not in ``classes``, since it would be
+        infinite), ``per_class`` (a list of records) and ``confusion`` (``labels`` and a ``matrix``
+        with one row per true and one column per predicted label).
     """
     from sklearn import metrics
 
@@ -38,9 +53,12 @@ def score_predictions(
     )
     names = ("label", "nodes", "precision", "recall", "f1")
     columns = (values, support, precision, recall, f1)
+    scores, reasons = all_measures(labels, proba, classes)
     return {
-        "accuracy": float(np.mean(predicted == labels)),
-        "macro_f1": float(metrics.f1_score(labels, predicted, average="macro", zero_division=0.0)),
+        "accuracy": scores["accuracy"],
+        "macro_f1": scores["f1_macro"],
+        "scores": scores,
+        "undefined": reasons,
         "log_loss": _log_loss(labels, proba, classes),
         "per_class": [
             dict(zip(names, record, strict=True))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adagcn.cli.output import steps_bar
+from adagcn.cli.split_options import label_counts
 from adagcn.graph import Graph
 
 if TYPE_CHECKING:
@@ -27,15 +27,19 @@ class TrainingRun:
     Parameters
     ----------
     model : NodeClassifier
-        Fitted, on the training nodes of the split if there is one.
+        Fitted on the training nodes of the split.
     split : str
-        Name of the split, ``"none"`` without one.
+        Name of the split.
     seconds : float
         Time of the fit alone.
     accuracy_by_depth : list of float
-        Accuracy on the scored nodes of the ensembles of hops 0, 0–1, …; empty without a split.
+        Accuracy on the scored nodes of the ensembles of hops 0, 0–1, …; empty if none is scored.
     labels : dict
         How many labels are known, trained on, stopped on and scored.
+    scores : dict
+        Every measure on the scored nodes, None where it has no value; empty if none is scored.
+    undefined : dict
+        Why a measure has no value.
     """
 
     model: NodeClassifier
@@ -43,10 +47,12 @@ class TrainingRun:
     seconds: float
     accuracy_by_depth: list[float]
     labels: dict[str, int]
+    scores: dict[str, float | None]
+    undefined: dict[str, str]
 
     @property
     def accuracy(self) -> float | None:
-        """Accuracy on the scored nodes; None without a split."""
+        """Accuracy on the scored nodes; None if none is scored."""
         return self.accuracy_by_depth[-1] if self.accuracy_by_depth else None
 
     def facts(self) -> dict[str, Any]:
@@ -62,6 +68,8 @@ class TrainingRun:
             "preset": model.preset,
             "split": self.split,
             "labels": self.labels,
+            "scores": self.scores,
+            "undefined": self.undefined,
             "model_digest": model.model_digest_,
             "model": model.model_key,
             "accuracy_by_depth": self.accuracy_by_depth,
@@ -71,7 +79,7 @@ class TrainingRun:
         }
 
 
-def run_training(model: NodeClassifier, graph: Graph, split: Split | None) -> TrainingRun:
+def run_training(model: NodeClassifier, graph: Graph, split: Split) -> TrainingRun:
     """Fit ``model`` on a split of ``graph`` and measure it.
 
     Parameters
@@ -80,33 +88,27 @@ def run_training(model: NodeClassifier, graph: Graph, split: Split | None) -> Tr
         Not fitted yet; its graph is ``graph``.
     graph : Graph
         The graph, with labels.
-    split : Split or None
-        Which nodes to train on, stop on and score; None hands every label to the fit.
+    split : Split
+        Which nodes to train on, stop on and score.
 
     Returns
     -------
     TrainingRun
         The fitted model and its measures.
     """
+    from adagcn.cli.scores import all_measures
     from adagcn.data.nodesets import fit_on_split
 
     with steps_bar("training", _planned_layers(model)) as advance:
         seconds = fit_on_split(model, graph, split, [_LayersBar(advance)])
-    labels = _counts(model, graph, split)
-    if split is None:
-        return TrainingRun(model, "none", seconds, [], labels)
-    by_depth = list(model.staged_score(*graph.ids_and_labels(split.score_nodes)))
-    return TrainingRun(model, split.name, seconds, by_depth, labels)
-
-
-def _counts(model: NodeClassifier, graph: Graph, split: Split | None) -> dict[str, int]:
-    """Return how many labels are known, trained on, stopped on and scored."""
-    n_known = len(graph.labeled_nodes)
-    if split is None:  # as scikit-learn rounds where a share is set aside
-        n_stop = math.ceil(model.params_["validation_fraction"] * n_known)
-        return {"known": n_known, "train": n_known - n_stop, "stop": n_stop, "score": 0}
-    sizes = {name: len(getattr(split, f"{name}_nodes")) for name in ("train", "stop", "score")}
-    return {"known": n_known, **sizes}
+    counts = label_counts(graph, split)
+    if not len(split.score_nodes):
+        return TrainingRun(model, split.name, seconds, [], counts, {}, {})
+    ids, labels = graph.ids_and_labels(split.score_nodes)
+    by_depth = list(model.staged_score(ids, labels))
+    scores, undefined = all_measures(labels, model.predict_proba(ids), model.classes_)
+    scores["accuracy"] = by_depth[-1]
+    return TrainingRun(model, split.name, seconds, by_depth, counts, scores, undefined)
 
 
 def _planned_layers(model: NodeClassifier) -> int | None:

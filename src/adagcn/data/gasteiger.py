@@ -79,7 +79,7 @@ def gasteiger_split(  # noqa: PLR0913
             "AGC-I224",
             f"{kind}:{index} needs more than n_known={n_known:,} labeled nodes",
             got=len(labeled),
-            fix="use stratified:0 for a small graph",
+            fix="use holdout:0 for a small graph",
         )
     known = _legacy_draw(_KNOWN_SEED)(labeled, n_known)
     draw = _legacy_draw(_SEEDS[kind][index])
@@ -96,7 +96,7 @@ def gasteiger_split(  # noqa: PLR0913
             f"n_stop={n_stop:,} leaves no known node to score after {len(train_nodes):,} training "
             "nodes are drawn",
             got=len(rest),
-            fix="lower n_stop or train_per_class, or use stratified:0",
+            fix="lower n_stop or train_per_class, or use holdout:0",
         )
     stop_nodes = draw(rest, n_stop)
     unknown = np.setdiff1d(labeled, known)

@@ -30,9 +30,9 @@ class Split:
     train_nodes : ndarray of int64
         Positions of the training nodes, in the order drawn.
     stop_nodes : ndarray of int64
-        Positions of the nodes that decide when training stops.
+        Positions of the nodes that decide when training stops; may be empty.
     score_nodes : ndarray of int64
-        Positions of the nodes that are scored.
+        Positions of the nodes that are scored; may be empty.
     """
 
     name: str
@@ -56,6 +56,11 @@ class Split:
             content.update(len(nodes).to_bytes(8, "little"))
             content.update(nodes.astype("<i8").tobytes())
         return content.hexdigest()
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many nodes are trained on (``train``), stopped on (``stop``) and scored."""
+        return {role.removesuffix("_nodes"): len(getattr(self, role)) for role in _ROLES}
 
     def check_range(self, n_nodes: int) -> None:
         """Refuse the split if a position is beyond a graph of ``n_nodes`` nodes."""
@@ -83,12 +88,11 @@ def check_class_size(
     if len(members) >= needed:
         return
     named = label if classes is None else np.asarray(classes)[label]
-    remedy = "lower train_per_class or merge the class with another"
     raise InputError(
         "AGC-I231",
         f"the split {split} needs {needed} nodes to draw from in class {str(named)!r}",
         got=len(members),
-        fix=remedy if split.startswith("stratified") else f"{remedy}, or use stratified:0",
+        fix="lower train_per_class, merge the class with another, or use holdout:0",
     )
 
 
@@ -105,6 +109,17 @@ def checked_labels(labels: ArrayLike) -> Nodes:
     return array.astype(np.int64, copy=False)
 
 
+def check_labeled(labels: Nodes, split: str) -> None:
+    """Refuse to split nodes of which none has a label."""
+    if not (labels >= 0).any():
+        raise InputError(
+            "AGC-I227",
+            f"the split {split} needs labels, but no node has one",
+            got=labels,
+            fix="read the graph together with its labels",
+        )
+
+
 def check_count(name: str, value: int) -> None:
     """Refuse a number of nodes below one."""
     if value < 1:
@@ -113,10 +128,13 @@ def check_count(name: str, value: int) -> None:
 
 def _checked_nodes(role: str, nodes: ArrayLike) -> Nodes:
     array = np.asarray(nodes)
-    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+    if array.shape == (0,) and role != "train_nodes":
+        array = np.empty(0, dtype=np.int64)  # an empty list has no type of its own
+    elif array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        filled = "a non-empty list" if role == "train_nodes" else "a list"
         raise InputError(
             "AGC-I232",
-            f"{role} must be a non-empty list of node positions",
+            f"{role} must be {filled} of node positions",
             got=nodes,
             fix="give integers from 0 to n_nodes − 1",
         )
@@ -128,15 +146,13 @@ def _checked_nodes(role: str, nodes: ArrayLike) -> Nodes:
     return checked
 
 
-def fit_on_split(
-    model: Any, graph: Graph, split: Split | None, callbacks: Iterable[Any] = ()
-) -> float:
+def fit_on_split(model: Any, graph: Graph, split: Split, callbacks: Iterable[Any] = ()) -> float:
     """Fit on the training nodes, stopping on the stopping nodes; return the seconds it took.
 
-    Without a split, every label is handed to the fit.
+    Without stopping nodes the model stops as its own settings say.
     """
-    X, y = graph.ids_and_labels(graph.labeled_nodes if split is None else split.train_nodes)
-    stop = (None, None) if split is None else graph.ids_and_labels(split.stop_nodes)
+    X, y = graph.ids_and_labels(split.train_nodes)
+    stop = graph.ids_and_labels(split.stop_nodes) if len(split.stop_nodes) else (None, None)
     start = time.perf_counter()
     model.fit(X, y, X_val=stop[0], y_val=stop[1], callbacks=callbacks)
     return time.perf_counter() - start

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,13 +12,16 @@ from numpy.typing import ArrayLike
 from adagcn.data.catalog import CATALOG
 from adagcn.data.converted import STORED_SPLIT
 from adagcn.data.gasteiger import N_SPLITS, gasteiger_split
+from adagcn.data.holdout import holdout_split
 from adagcn.data.nodesets import (
     Split,
     check_class_size,
     check_count,
+    check_labeled,
     checked_labels,
     refuse_nodes,
 )
+from adagcn.data.split_files import file_split
 from adagcn.errors import InputError
 from adagcn.formats.npz import read_npz
 from adagcn.graph import Graph
@@ -26,20 +29,33 @@ from adagcn.graph import Graph
 __all__ = [
     "Split",
     "SplitName",
+    "file_split",
     "gasteiger_split",
+    "holdout_split",
     "make_split",
     "parse_split",
     "public_split",
     "stratified_split",
 ]
 
-_SPLIT_TEXT = re.compile(r"(?:(val|test|stratified):(0|[1-9]\d{0,9})|(public))", re.ASCII)
+_SPLIT_TEXT = re.compile(
+    r"(?:(val|test|stratified|holdout|file):(0|[1-9]\d{0,9})|(public))", re.ASCII
+)
+# Which arguments of make_split have a meaning for which kind of split.
+_MEANT = {
+    "val": {"train_per_class", "n_known", "stop"},
+    "test": {"train_per_class", "n_known", "stop"},
+    "stratified": {"train_per_class", "stop"},
+    "holdout": {"train_per_class", "stop", "score"},
+    "file": {"splits_file"},
+    "public": set(),
+}
 
 
 class SplitName(NamedTuple):
     """The parts of a split's name."""
 
-    kind: Literal["val", "test", "stratified", "public"]
+    kind: Literal["val", "test", "stratified", "holdout", "file", "public"]
     number: int
 
 
@@ -49,7 +65,8 @@ def parse_split(text: str) -> SplitName:
     Parameters
     ----------
     text : str
-        ``val:0`` … ``val:19``, ``test:0`` … ``test:19``, ``stratified:SEED`` or ``public``.
+        ``val:0`` … ``val:19``, ``test:0`` … ``test:19``, ``holdout:SEED``, ``stratified:SEED``,
+        ``file:0``, ``file:1``, … or ``public``.
 
     Returns
     -------
@@ -67,7 +84,8 @@ def parse_split(text: str) -> SplitName:
             "AGC-I222",
             "there is no such split",
             got=text,
-            fix="write val:0 to val:19, test:0 to test:19, stratified:SEED or public",
+            fix="write val:0 to val:19, test:0 to test:19, holdout:SEED, stratified:SEED, file:0 "
+            "(masks of a file) or public",
         )
     return SplitName(match[1] or match[3], int(match[2] or 0))  # type: ignore[arg-type]
 
@@ -77,10 +95,11 @@ def make_split(  # noqa: PLR0913
     text: str,
     *,
     source: str | os.PathLike[str] | None = None,
+    splits_file: str | os.PathLike[str] | None = None,
     train_per_class: int | None = None,
     n_known: int | None = None,
-    n_stop: int = 500,
-    stop_fraction: float = 0.25,
+    stop: float | None = None,
+    score: float | None = None,
 ) -> Split:
     """Make the named split of a graph.
 
@@ -91,44 +110,95 @@ def make_split(  # noqa: PLR0913
     text : str
         The split's name; see :func:`parse_split`.
     source : str or path-like, optional
-        The file that the graph was read from; ``public`` is stored there.
+        The ``.npz`` file that the graph was read from; ``public`` is stored there, and ``file:i``
+        if there is no ``splits_file``.
+    splits_file : str or path-like, optional
+        The masks or the table that ``file:i`` is read from; see
+        :func:`adagcn.data.split_files.file_split`.
     train_per_class : int, optional
-        Training nodes of each class: 20 by default; for ``stratified`` half of a small class.
+        Training nodes of each class: 20 by default for ``val`` and ``test``; for ``stratified``
+        half of a small class; for ``holdout`` all that are neither stopped on nor scored.
     n_known : int, optional
         How many nodes ``val`` and ``test`` draw from: as set for the data set, else 1,500.
-    n_stop : int
-        Stopping nodes of ``val`` and ``test``.
-    stop_fraction : float
-        Share of each class's other nodes that ``stratified`` stops on.
+    stop : float or int, optional
+        What is stopped on: for ``val`` and ``test`` a number of nodes, 500 by default; for
+        ``stratified`` a share of each class's other nodes, 0.25 by default; for ``holdout`` a share
+        or a number, 0.2 by default.
+    score : float, optional
+        Share of each class that ``holdout`` scores, 0.2 by default.
 
     Returns
     -------
     Split
         Positions of nodes in ``graph``.
+
+    Raises
+    ------
+    InputError
+        The split does not exist or cannot be made, or an argument has no meaning for it.
     """
     kind, number = parse_split(text)
-    if kind == "public":
-        return _public_split_of(graph, source)
-    if kind == "stratified":
-        return stratified_split(
-            graph.labels,
-            number,
-            train_per_class=train_per_class,
-            stop_fraction=stop_fraction,
-            classes=graph.classes,
-        )
-    if n_known is None:
-        known_set = CATALOG.get(graph.name or "")
-        n_known = 1500 if known_set is None else known_set.n_known
+    given: dict[str, Any] = {
+        "splits_file": splits_file,
+        "train_per_class": train_per_class,
+        "n_known": n_known,
+        "stop": stop,
+        "score": score,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    _check_meant(text, kind, given)
+    match kind:
+        case "public":
+            return _public_split_of(graph, source)
+        case "file":
+            return file_split(graph, number, splits_file or source, source=source)
+        case "holdout":
+            return holdout_split(graph.labels, number, **given)
+        case "stratified":
+            return stratified_split(
+                graph.labels,
+                number,
+                train_per_class=train_per_class,
+                stop_fraction=0.25 if stop is None else stop,
+                classes=graph.classes,
+            )
     return gasteiger_split(
-        graph.labels,
-        kind,
-        number,
-        n_known=n_known,
-        train_per_class=20 if train_per_class is None else train_per_class,
-        n_stop=n_stop,
-        classes=graph.classes,
+        graph.labels, kind, number, classes=graph.classes, **_sizes(graph, given)
     )
+
+
+def _check_meant(text: str, kind: str, given: dict[str, Any]) -> None:
+    """Refuse arguments that have no meaning for this kind of split, or that exclude each other."""
+    for name, value in given.items():
+        if name not in _MEANT[kind]:
+            problem = f"{name} has no meaning for the split {text}"
+            raise InputError("AGC-I243", problem, got=value, fix=f"leave {name} out")
+    if {"train_per_class", "score"} <= set(given):
+        raise InputError(
+            "AGC-I244",
+            f"train_per_class and score exclude each other: {text} scores all that is neither "
+            "trained nor stopped on",
+            got=given["score"],
+            fix="leave one of them out",
+        )
+    stop = given.get("stop")
+    if kind in ("val", "test") and stop is not None and not (stop >= 1 and stop % 1 == 0):
+        raise InputError(
+            "AGC-I245",
+            f"stop must be a whole number of nodes for the split {text}",
+            got=stop,
+            fix="use for example 500",
+        )
+
+
+def _sizes(graph: Graph, given: dict[str, Any]) -> dict[str, int]:
+    """Return the sizes of a split of the paper's protocol on this graph."""
+    known_set = CATALOG.get(graph.name or "")
+    n_known = 1500 if known_set is None else known_set.n_known
+    sizes = {"n_known": n_known, **given}
+    if "stop" in sizes:
+        sizes["n_stop"] = int(sizes.pop("stop"))
+    return sizes
 
 
 def stratified_split(
@@ -171,6 +241,7 @@ def stratified_split(
         check_count("train_per_class", train_per_class)
     rng = np.random.default_rng(seed)
     name = f"stratified:{seed}"
+    check_labeled(labels, name)
     train, stop, score = [], [], []
     for label in np.unique(labels[labels >= 0]):
         members = rng.permutation(np.flatnonzero(labels == label))
@@ -181,13 +252,6 @@ def stratified_split(
         train.append(members[:n_train])
         stop.append(members[n_train : n_train + n_stop])
         score.append(members[n_train + n_stop :])
-    if not train:
-        raise InputError(
-            "AGC-I227",
-            f"the split {name} needs labels, but no node has one",
-            got=labels,
-            fix="read the graph together with its labels",
-        )
     return Split(name, *(np.sort(np.concatenate(nodes)) for nodes in (train, stop, score)))
 
 

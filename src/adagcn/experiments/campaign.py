@@ -7,19 +7,21 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from adagcn.data.load import load_dataset
-from adagcn.data.splits import Split, make_split
+from adagcn.data.splits import Split, make_split, parse_split
 from adagcn.engines import map_items
 from adagcn.errors import AdaGCNError, InputError
 from adagcn.experiments.ledger import Ledger
 from adagcn.experiments.runs import Run, RunResult, execute, resolved_params
 from adagcn.experiments.spec import Column, Row, Spec
 from adagcn.graph import Graph
+from adagcn.models.support.measures import Metric
 from adagcn.models.support.registry import build_model
 
 Graphs: TypeAlias = Mapping[str, Graph]  # by the name that a spec's columns use
+Splits: TypeAlias = Mapping[str, Sequence[Split]]  # by the label of a spec's column
 Progress: TypeAlias = Callable[[int, int, float | None], None]  # done, total, seconds left
 
 
@@ -33,11 +35,14 @@ class PlannedCell:
         Where it stands in the table.
     runs : tuple of Run
         Every split and initialization.
+    splits : tuple of Split
+        The splits of the runs, each once.
     """
 
     row: Row
     column: Column
     runs: tuple[Run, ...]
+    splits: tuple[Split, ...]
 
 
 def load_graphs(
@@ -51,7 +56,9 @@ def load_graphs(
     return {name: load_dataset(name, data_dir=data_dir, offline=offline) for name in names}
 
 
-def plan(spec: Spec, graphs: Graphs, *, seed: int = 0, threads: int = 1) -> list[PlannedCell]:
+def plan(
+    spec: Spec, graphs: Graphs, *, seed: int = 0, threads: int = 1, splits: Splits | None = None
+) -> list[PlannedCell]:
     """Return every cell of a spec with its runs, each fully determined.
 
     Parameters
@@ -64,6 +71,8 @@ def plan(spec: Spec, graphs: Graphs, *, seed: int = 0, threads: int = 1) -> list
         Seed of the first initialization; the others follow it.
     threads : int
         Threads that a run computes with.
+    splits : mapping, optional
+        The splits of each column, by its label; by default those that the spec names.
 
     Returns
     -------
@@ -75,11 +84,10 @@ def plan(spec: Spec, graphs: Graphs, *, seed: int = 0, threads: int = 1) -> list
     InputError
         A split cannot be made on its graph; the column is named.
     """
-    splits = {column.label: _splits(spec, column, graphs) for column in spec.columns}
+    if splits is None:
+        splits = {column.label: _splits(spec, column, graphs) for column in spec.columns}
     return [
-        PlannedCell(
-            row, column, _runs(spec, row, column, graphs, splits[column.label], seed, threads)
-        )
+        _planned_cell(spec, row, column, graphs, splits[column.label], seed, threads)
         for row, column in product(spec.rows, spec.columns)
         if spec.has(row, column)
     ]
@@ -90,6 +98,7 @@ def train_missing(
     graphs: Graphs,
     ledger: Ledger,
     *,
+    metric: Metric = "accuracy",
     workers: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, RunResult]:
@@ -106,6 +115,9 @@ def train_missing(
         A graph for each data set.
     ledger : Ledger
         Where finished runs are found and saved.
+    metric : str
+        The measure that every run must have: those of an earlier release without it are trained
+        again, and the measures are added to them.
     workers : int
         Parallel processes.
     progress : callable, optional
@@ -117,35 +129,57 @@ def train_missing(
         Result by key.
     """
     cells = list(cells)
-    missing = missing_runs(cells, ledger)
-    needed = {run.dataset for run in missing}
+    missing = missing_runs(cells, ledger, metric)
+    unmeasured = {run.key for run in unmeasured_runs(cells, ledger, metric)}
     clock = _Clock(len(missing), progress)
 
     def keep(position: int, result: RunResult) -> None:
-        ledger.add(missing[position], result)
+        run = missing[position]
+        if run.key in unmeasured:
+            ledger.add_scores(run, result)
+        else:
+            ledger.add(run, result)
         clock.tick()
 
     if missing:
-        shared = {name: graphs[name] for name in needed}
+        shared = {
+            **{run.dataset: graphs[run.dataset] for run in missing},
+            **{split.digest: split for cell in cells for split in cell.splits},
+        }
         map_items(_execute, missing, shared, workers=workers, on_result=keep)
     return ledger.results(run for cell in cells for run in cell.runs)
 
 
-def missing_runs(cells: Iterable[PlannedCell], ledger: Ledger) -> list[Run]:
-    """Return the runs that are not in the ledger, each once.
+def missing_runs(
+    cells: Iterable[PlannedCell], ledger: Ledger, metric: Metric = "accuracy"
+) -> list[Run]:
+    """Return the runs that are not in the ledger, or there without the metric, each once.
 
     First initializations come first, then split by split: all cells of a table fill up together,
     so that an interrupted table compares like with like and the time left is estimated fairly.
     """
     by_key = {run.key: run for cell in cells for run in cell.runs}
     done = ledger.results(by_key.values())
-    left = [run for key, run in by_key.items() if key not in done]
-    return sorted(left, key=lambda run: (run.init, int(run.split.rpartition(":")[2])))
+    left = [
+        run for key, run in by_key.items() if key not in done or _is_unmeasured(done[key], metric)
+    ]
+    return sorted(left, key=lambda run: (run.init, parse_split(run.split).number))
 
 
-def _execute(run: Run, graphs: Graphs) -> RunResult:
+def unmeasured_runs(cells: Iterable[PlannedCell], ledger: Ledger, metric: Metric) -> list[Run]:
+    """Return the finished runs that lack a metric, since an earlier release trained them."""
+    by_key = {run.key: run for cell in cells for run in cell.runs}
+    done = ledger.results(by_key.values())
+    return [by_key[key] for key, result in done.items() if _is_unmeasured(result, metric)]
+
+
+def _is_unmeasured(result: RunResult, metric: Metric) -> bool:
+    return metric != "accuracy" and not result.scores
+
+
+def _execute(run: Run, shared: Mapping[str, Any]) -> RunResult:
     try:
-        return execute(run, graphs[run.dataset])
+        return execute(run, shared[run.dataset], shared[run.split_digest])
     except AdaGCNError as error:
         error.problem = f"{run}: {error.problem}"
         raise
@@ -164,7 +198,7 @@ def _splits(spec: Spec, column: Column, graphs: Graphs) -> list[Split]:
         raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
 
 
-def _runs(  # noqa: PLR0913
+def _planned_cell(  # noqa: PLR0913
     spec: Spec,
     row: Row,
     column: Column,
@@ -172,11 +206,12 @@ def _runs(  # noqa: PLR0913
     splits: Sequence[Split],
     seed: int,
     threads: int,
-) -> tuple[Run, ...]:
+) -> PlannedCell:
     graph = graphs[column.dataset]
     model = build_model(row.model, graph, preset=row.preset, settings=spec.settings_of(row))
     params = resolved_params(model)
-    return tuple(
+    used = tuple(splits[: spec.splits_of(row)])
+    runs = tuple(
         Run(
             model=row.model,
             preset=row.preset,
@@ -190,8 +225,9 @@ def _runs(  # noqa: PLR0913
             seed=seed + init,
             threads=threads,
         )
-        for split, init in product(splits[: spec.splits_of(row)], range(spec.inits_of(row, column)))
+        for split, init in product(used, range(spec.inits_of(row, column)))
     )
+    return PlannedCell(row, column, runs, used)
 
 
 class _Clock:

@@ -17,7 +17,7 @@ from adagcn.experiments.runs import canonical_json
 from adagcn.formats.atomic import atomic_file
 
 _FORMAT = "adagcn-ledger"
-_VERSION = 2  # 1 had other names of settings
+_VERSION = 3  # 1 had other names of settings, 1 and 2 no scores
 _LONGEST_LINE = 1 << 20
 _LARGEST_TEXT = 1 << 30  # bytes when unpacked; a row is about a thousand
 
@@ -122,7 +122,7 @@ def _version(path: Path, line: bytes) -> int:
         header = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, "does not begin like an export") from error
-    versions = {_header(version): version for version in (1, _VERSION)}
+    versions = {_header(version): version for version in range(1, _VERSION + 1)}
     try:
         return versions[canonical_json(header)]
     except (KeyError, ValueError):

@@ -19,13 +19,14 @@ from adagcn.models.support.renamed import renamed
 DEFAULT_PATH = Path("adagcn-ledger.sqlite")
 
 _APPLICATION = 0x41474C31  # how an SQLite file says whose it is
-_VERSION = 2  # 1 had other names of settings
+_VERSION = 3  # 1 had other names of settings, 1 and 2 no scores
+_FIRST_WITH_NAMES = 2
 _PATIENCE = 60.0  # seconds to wait while another command writes
 _AT_ONCE = 500  # keys in one question, fewer than SQLite allows
 
 _COLUMNS = ("key", *Run.model_fields, *RunResult.model_fields)
-_AS_JSON = {"params", "accuracy_by_depth", "epochs_by_layer", "notices", "versions"}
-_READ = f"SELECT {', '.join(_COLUMNS)} FROM runs"
+_NEW = "scores"  # the last column, which version 3 brought
+_AS_JSON = {"params", "accuracy_by_depth", "epochs_by_layer", "notices", "versions", "scores"}
 _ADD = f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 
@@ -95,24 +96,40 @@ class Ledger:
         with self._translated():
             self._connection.execute(_ADD, _values(LedgerRow(key=run.key, run=run, result=result)))
 
+    def add_scores(self, run: Run, result: RunResult) -> None:
+        """Add the measures of a run that is there without them, if its accuracy is the same."""
+        self._bring_up_to_date()
+        with self._translated():
+            known = self._accuracy(run.key)
+            if known != result.accuracy:
+                raise IntegrityError(
+                    "AGC-G926",
+                    f"{run} was trained again for its measures, but has accuracy {known} in "
+                    f"{self.path}",
+                    got=result.accuracy,
+                    fix="use a new ledger: this one is of another version of the code",
+                )
+            question = f"UPDATE runs SET {_NEW} = ? WHERE key = ?"
+            self._connection.execute(question, [canonical_json(result.scores), run.key])
+
     def results(self, runs: Iterable[Run]) -> dict[str, RunResult]:
         """Return the results of those runs that are finished, by key."""
         keys = list(dict.fromkeys(run.key for run in runs))
-        if self._is_old:  # its keys are of other names
+        if self._has_old_names:  # and with them other keys
             known = {row.key: row.result for row in self.rows()}
             return {key: known[key] for key in keys if key in known}
         found: dict[str, RunResult] = {}
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
             marks = ", ".join("?" * len(some))
-            rows = self._rows(f"{_READ} WHERE key IN ({marks})", some)
+            rows = self._rows(f"WHERE key IN ({marks})", some)
             found.update((row.key, row.result) for row in rows)
         return found
 
     def rows(self) -> Iterator[LedgerRow]:
         """Yield every row, in the order of the keys."""
-        rows = self._rows(f"{_READ} ORDER BY key")
-        return iter(sorted(rows, key=lambda row: row.key)) if self._is_old else rows
+        rows = self._rows("ORDER BY key")
+        return iter(sorted(rows, key=lambda row: row.key)) if self._has_old_names else rows
 
     def merge(self, rows: Iterable[LedgerRow]) -> int:
         """Add rows of another ledger, all or none of them, and return how many are new.
@@ -139,10 +156,12 @@ class Ledger:
         found = self._connection.execute(question, [key]).fetchone()
         return None if found is None else found[0]
 
-    def _rows(self, question: str, values: Sequence[str] = ()) -> Iterator[LedgerRow]:
+    def _rows(self, which: str, values: Sequence[str] = ()) -> Iterator[LedgerRow]:
+        there = [name for name in _COLUMNS if name != _NEW or self._version == _VERSION]
         with self._translated():
+            question = f"SELECT {', '.join(there)} FROM runs {which}"
             for record in self._connection.execute(question, values):
-                yield self._row(dict(zip(_COLUMNS, record, strict=True)))
+                yield self._row({_NEW: "{}", **dict(zip(there, record, strict=True))})
 
     def _row(self, record: dict[str, Any]) -> LedgerRow:
         try:
@@ -152,7 +171,7 @@ class Ledger:
                 run=Run(**{name: plain[name] for name in Run.model_fields}),
                 result=RunResult(**{name: plain[name] for name in RunResult.model_fields}),
             )
-            return with_new_names(row) if self._is_old else row
+            return with_new_names(row) if self._has_old_names else row
         except (ValidationError, ValueError, TypeError, RecursionError) as error:
             raise FormatError(
                 "AGC-F922",
@@ -177,22 +196,27 @@ class Ledger:
                 got=f"application {owner}, version {version}",
                 fix="give another file with --ledger",
             )
-        self._is_old = version < _VERSION
+        self._version = version
+
+    @property
+    def _has_old_names(self) -> bool:
+        return self._version < _FIRST_WITH_NAMES
 
     def _bring_up_to_date(self) -> None:
-        """Write an older ledger under the names that settings have now, all rows or none.
+        """Write an older ledger with the names and columns of now, all rows or none.
 
         Only where something is added: looking at a ledger changes no byte of it.
         """
-        if not self._is_old:
+        if self._version == _VERSION:
             return
         with self._translated(), self._transaction():
             if self._pragma("user_version") != _VERSION:  # no other command was faster
                 rows = list(self.rows())
+                self._connection.execute(f"ALTER TABLE runs ADD COLUMN {_NEW}")
                 self._connection.execute("DELETE FROM runs")
                 self._connection.executemany(_ADD, map(_values, rows))
                 self._connection.execute(f"PRAGMA user_version = {_VERSION}")
-        self._is_old = False
+        self._version = _VERSION
 
     def _begin(self) -> None:
         columns = ", ".join(_COLUMNS[1:])

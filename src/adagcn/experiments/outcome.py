@@ -1,4 +1,4 @@
-"""The outcome of each cell of a spec: its accuracies, and their differences from other cells."""
+"""The outcome of each cell of a spec: its scores, and their differences from other cells."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from adagcn.data.splits import parse_split
 from adagcn.experiments.campaign import PlannedCell
 from adagcn.experiments.runs import Run, RunResult
 from adagcn.experiments.spec import Column
 from adagcn.experiments.statistics import PairedComparison, Summary, compare_paired, summarize
+from adagcn.models.support.measures import Metric
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,9 @@ class CellOutcome:
     cell : PlannedCell
         Its row and column, and all of its runs.
     finished : tuple of (Run, RunResult)
-        The finished runs, in the order planned.
+        The finished runs that have the metric, in the order planned.
+    metric : str
+        The measure that is compared.
     against_first : PairedComparison or None
         Difference from the first row on the same column; None for that row itself, or if no run
         has a counterpart.
@@ -35,21 +39,24 @@ class CellOutcome:
 
     cell: PlannedCell
     finished: tuple[tuple[Run, RunResult], ...]
+    metric: Metric = "accuracy"
     against_first: PairedComparison | None = None
     against_most_labels: PairedComparison | None = None
 
     @property
     def summary(self) -> Summary | None:
         """Mean and intervals; None if no run is finished."""
-        return summarize(self.accuracy) if self.finished else None
+        return summarize(_grids([self])[0]) if self.finished else None
 
     @property
     def accuracy(self) -> NDArray[np.float64]:
         """Accuracy by split and initialization, NaN where a run is missing."""
-        return _grid(self.finished, _shape(self.cell.runs))
+        return _grids([replace(self, metric="accuracy")])[0]
 
 
-def outcomes(cells: Sequence[PlannedCell], results: Mapping[str, RunResult]) -> list[CellOutcome]:
+def outcomes(
+    cells: Sequence[PlannedCell], results: Mapping[str, RunResult], metric: Metric = "accuracy"
+) -> list[CellOutcome]:
     """Return the outcome of each cell, compared with the first row of its column.
 
     Parameters
@@ -58,14 +65,17 @@ def outcomes(cells: Sequence[PlannedCell], results: Mapping[str, RunResult]) -> 
         As returned by :func:`~adagcn.experiments.campaign.plan`.
     results : mapping
         Result by key; runs may be missing.
+    metric : str
+        The measure to compare; a result without it counts as missing.
 
     Returns
     -------
     list of CellOutcome
         In the order of the cells.
     """
+    done = {key: each for key, each in results.items() if each.score(metric) is not None}
     found = [
-        CellOutcome(cell, tuple((r, results[r.key]) for r in cell.runs if r.key in results))
+        CellOutcome(cell, tuple((r, done[r.key]) for r in cell.runs if r.key in done), metric)
         for cell in cells
     ]
     at = {(each.cell.row.label, each.cell.column.label): each for each in found}
@@ -117,21 +127,22 @@ def _interaction(
 
 
 def _grids(cells: Sequence[CellOutcome]) -> list[NDArray[np.float64]]:
-    """Return the accuracies of several cells in tables of one shape."""
-    shape = tuple(np.max([_shape(each.cell.runs) for each in cells], axis=0))
-    return [_grid(each.finished, shape) for each in cells]
+    """Return the scores of several cells in tables of one shape: splits by initializations."""
+    runs = [run for each in cells for run in each.cell.runs]
+    numbers = sorted({_number(run) for run in runs})
+    rows = {number: row for row, number in enumerate(numbers)}
+    shape = len(rows), 1 + max(run.init for run in runs)
+    return [_grid(each, rows, shape) for each in cells]
 
 
-def _shape(runs: Sequence[Run]) -> tuple[int, int]:
-    return 1 + max(_number(run) for run in runs), 1 + max(run.init for run in runs)
-
-
-def _grid(finished: Sequence[tuple[Run, RunResult]], shape: tuple[int, ...]) -> NDArray[np.float64]:
+def _grid(
+    each: CellOutcome, rows: Mapping[int, int], shape: tuple[int, int]
+) -> NDArray[np.float64]:
     grid = np.full(shape, np.nan)
-    for run, result in finished:
-        grid[_number(run), run.init] = result.accuracy
+    for run, result in each.finished:
+        grid[rows[_number(run)], run.init] = result.score(each.metric)
     return grid
 
 
 def _number(run: Run) -> int:
-    return int(run.split.rpartition(":")[2])
+    return parse_split(run.split).number

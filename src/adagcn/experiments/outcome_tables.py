@@ -12,6 +12,7 @@ from adagcn.experiments.statistics import PairedComparison
 from adagcn.experiments.table_words import comparison_note
 from adagcn.experiments.tables import Cell, Table, TimingRow, timing_table
 from adagcn.experiments.tables import Row as TableRow
+from adagcn.models.support.measures import METRICS
 
 
 def accuracy_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
@@ -31,7 +32,15 @@ def accuracy_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
     )
     columns = tuple(column.label for column in spec.columns)
     notes = tuple(_comparisons(spec, found))
-    return Table(spec.title, columns, rows, notes, published_decimals=spec.published_decimals)
+    measure = METRICS[found[0].metric] if found else METRICS["accuracy"]
+    return Table(
+        spec.title,
+        columns,
+        rows,
+        notes,
+        published_decimals=spec.published_decimals,
+        measure=measure,
+    )
 
 
 def time_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
@@ -116,7 +125,12 @@ def _json_row(spec: Spec, each: CellOutcome) -> dict[str, Any]:
         "against_first": _facts(each.against_first),
         "against_most_labels": _facts(each.against_most_labels),
         "runs": [
-            {"split": run.split, "init": run.init, "accuracy": result.accuracy}
+            {
+                "split": run.split,
+                "init": run.init,
+                "accuracy": result.accuracy,
+                each.metric: result.score(each.metric),
+            }
             for run, result in each.finished
         ],
     }

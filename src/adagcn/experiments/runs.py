@@ -14,13 +14,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from adagcn.data.nodesets import fit_on_split
-from adagcn.data.splits import make_split
+from adagcn.data.nodesets import Split, fit_on_split
 from adagcn.engines.threads import threads
 from adagcn.errors import AdaGCNWarning, IntegrityError, PresetNotice
 from adagcn.experiments.provenance import code_versions
 from adagcn.graph import Graph
 from adagcn.models.support.classifier import NodeClassifier
+from adagcn.models.support.measures import Metric, measures
 from adagcn.models.support.registry import build_model, model_class
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -113,6 +113,9 @@ class RunResult(BaseModel):
         Versions of this package and its libraries, and the commit in a checkout.
     finished : str
         When, in UTC.
+    scores : dict
+        Every measure of :mod:`adagcn.models.support.measures` that has a value on the scored nodes;
+        empty if an earlier release trained the run.
     """
 
     model_config = _STRICT
@@ -127,6 +130,11 @@ class RunResult(BaseModel):
     notices: Annotated[list[str], Field(max_length=1000)]
     versions: dict[Name, Name | None]
     finished: Name
+    scores: dict[Name, Share] = {}
+
+    def score(self, metric: Metric) -> float | None:
+        """Return one measure; None if it has no value or was not taken."""
+        return self.accuracy if metric == "accuracy" else self.scores.get(metric)
 
 
 def canonical_json(value: Any) -> str:
@@ -140,7 +148,7 @@ def resolved_params(model: NodeClassifier) -> dict[str, Param]:
     return {name: value for name, value in params.items() if value is not None}
 
 
-def execute(run: Run, graph: Graph) -> RunResult:
+def execute(run: Run, graph: Graph, split: Split) -> RunResult:
     """Fit and score one run.
 
     Parameters
@@ -149,13 +157,14 @@ def execute(run: Run, graph: Graph) -> RunResult:
         What to fit: model, settings, split and seed.
     graph : Graph
         The graph with the digest that ``run`` names.
+    split : Split
+        The split with the digest that ``run`` names.
 
     Returns
     -------
     RunResult
         Independent of the process, the order and other runs, except for time and memory.
     """
-    split = make_split(graph, run.split, train_per_class=run.train_per_class)
     if (graph.digest, split.digest) != (run.data_digest, run.split_digest):
         raise IntegrityError(
             "AGC-G910",
@@ -169,7 +178,9 @@ def execute(run: Run, graph: Graph) -> RunResult:
     _warm_up()
     with threads(run.threads), _notices() as notices:
         seconds = fit_on_split(model, graph, split)
-        by_depth = list(model.staged_score(*graph.ids_and_labels(split.score_nodes)))
+        ids, labels = graph.ids_and_labels(split.score_nodes)
+        by_depth = list(model.staged_score(ids, labels))
+        scores = measures(labels, model.predict_proba(ids), model.classes_)
     return RunResult(
         accuracy=by_depth[-1],
         stop_accuracy=model.stop_accuracy_,
@@ -181,6 +192,7 @@ def execute(run: Run, graph: Graph) -> RunResult:
         notices=notices,
         versions=code_versions(),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        scores={**scores, "accuracy": by_depth[-1]},
     )
 
 

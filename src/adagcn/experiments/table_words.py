@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 _FEW_SPLITS = 10  # below this, the bootstrap interval is clearly too narrow
 _LEGEND: dict[Unit, str] = {
-    "percent": "Mean accuracy in % over n runs; in brackets its 95 % bootstrap interval "
+    "percent": "Mean {measure} in % over n runs; in brackets its 95 % bootstrap interval "
     "over splits.",
-    "points": "Mean difference in accuracy in percentage points over n runs; in brackets its 95 % "
+    "points": "Mean difference in {measure} in percentage points over n runs; in brackets its 95 % "
     "bootstrap interval over splits.",
     "seconds": "Mean seconds per run over n runs; in brackets the middle 95 % of runs.",
 }
-_QUANTITY: dict[Unit, str] = {"percent": "accuracy", "points": "difference", "seconds": "seconds"}
+_QUANTITY: dict[Unit, str] = {
+    "percent": "{measure}",
+    "points": "difference",
+    "seconds": "seconds",
+}
 
 
 def wide_table(table: Table) -> TextTable:
@@ -45,7 +49,13 @@ def long_table(table: Table) -> TextTable:
             lines = _lines(table, replace(row, preset=cell.preset), cell, show_n=False)
             body.append([[names], [cell.preset], [column], [str(cell.n)], lines])
             names = ""
-    header = ["model", "preset", "data set", "n", _QUANTITY[table.unit]]
+    header = [
+        "model",
+        "preset",
+        "data set",
+        "n",
+        _QUANTITY[table.unit].format(measure=table.measure),
+    ]
     return TextTable(table.title, header, body, _notes(table), n_words=3)
 
 
@@ -122,7 +132,7 @@ def _notes(table: Table) -> list[str]:
     cells = [cell for row in table.rows for cell in row.cells]
     there = [cell for cell in cells if cell.mean is not None]
     one = "run" if table.unit == "seconds" else "split"
-    notes = [_LEGEND[table.unit]]
+    notes = [_LEGEND[table.unit].format(measure=table.measure)]
     if any(cell.interval is None for cell in there):
         notes.append(f"[–]: a single {one} has no interval.")
     if any(cell.n_splits and 1 < cell.n_splits < _FEW_SPLITS for cell in there):

@@ -125,6 +125,8 @@ class Table:
         Shares written as percent, signed differences of shares, or seconds.
     published_decimals : int
         Number of decimals in the paper.
+    measure : str
+        What the shares are, in words.
     """
 
     title: str
@@ -133,6 +135,7 @@ class Table:
     notes: tuple[str, ...] = ()
     unit: Unit = "percent"
     published_decimals: int = 2
+    measure: str = "accuracy"
 
     def __post_init__(self) -> None:
         for row in self.rows:
