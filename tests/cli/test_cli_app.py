@@ -48,6 +48,16 @@ def test_every_command_takes_the_same_options(run_cli, command):
     [
         (["fitt", "cora"], "No such command 'fitt'. Did you mean 'fit'? (see 'adagcn --help')"),
         (["data"], "Missing command (see 'adagcn data --help')"),
+        (
+            ["fit", "cora", "--seed", "-1"],
+            "Invalid value for '--seed': should be greater than or equal to 0 "
+            "(see 'adagcn fit --help')",
+        ),
+        (
+            ["fit", "cora", "--self-loops", "both"],
+            "Invalid value for '--self-loops': 'both' is not one of 'keep', 'drop', 'error' "
+            "(see 'adagcn fit --help')",
+        ),
         (["predict"], "Missing argument 'MODEL' (see 'adagcn predict --help')"),
     ],
 )

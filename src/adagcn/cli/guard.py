@@ -86,7 +86,10 @@ def _end_early(word: str, code: int, state: CommandState) -> int:
 def _usage(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
     command = "adagcn" if context is None else context.command_path
-    return f"{error.format_message().rstrip('.')} (see '{command} --help')"
+    words = error.format_message().rstrip(".")
+    for wrapping in ("Value error, ", "Input "):  # what the checker of types puts in front
+        words = words.replace(f": {wrapping}", ": ")
+    return f"{words} (see '{command} --help')"
 
 
 def _fail(message: str, code: int) -> int:
