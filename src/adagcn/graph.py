@@ -200,6 +200,16 @@ class Graph:
             labels=self.labels[nodes],
         )
 
+    def without_features(self) -> Graph:
+        """Return the graph with nothing but its edges and labels: each node is its own feature."""
+        return replace(
+            self,
+            features=sparse.eye_array(self.n_nodes, dtype=np.float32, format="csr"),
+            feature_norm=None,
+            feature_names=None,
+            changes=(*self.changes, f"{self.n_features:,} feature columns left out as asked"),
+        )
+
     def astype(self, dtype: Any) -> Graph:
         """Return the graph with features of another float type.
 

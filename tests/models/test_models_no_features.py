@@ -7,8 +7,9 @@ import pytest
 
 from adagcn import AdaGCNClassifier, Graph, load_model
 from adagcn.data import planted_partition
-from adagcn.errors import InputError
+from adagcn.errors import FormatError, InputError
 from adagcn.models import MODELS
+from adagcn.models.support.model_file import ModelFile, read_model, tensor_entry, to_bytes
 
 N_NODES = 1200
 
@@ -30,18 +31,57 @@ def labeled(bare):
 QUICK = {"n_layers": 4, "max_epochs": 30, "random_state": 0}
 
 
-def test_no_column_that_stands_for_a_node_is_left_out(bare):
+def test_coordinates_stand_for_the_nodes_and_no_node_is_left_out(bare):
     graph, known, y, labels = labeled(bare)
     assert graph.has_node_columns
+    rest = np.setdiff1d(graph.node_ids, known)
     model = AdaGCNClassifier(graph, **QUICK).fit(known, y)
     assert model.params_["max_features"] == 1000
     assert model.columns_ is None
+    assert model.coordinates_.shape == (N_NODES, 128)
+    assert (model.predict(rest) == labels[rest]).mean() > 0.85
     whole = AdaGCNClassifier(graph, max_features="all", **QUICK).fit(known, y)
-    np.testing.assert_array_equal(
-        model.predict_proba(graph.node_ids), whole.predict_proba(graph.node_ids)
-    )
-    rest = np.setdiff1d(graph.node_ids, known)
-    assert (model.predict(rest) == labels[rest]).mean() > 0.8
+    assert whole.coordinates_ is None
+    assert (whole.predict(rest) == labels[rest]).mean() > 0.8
+    enough = AdaGCNClassifier(graph, max_features=N_NODES, **QUICK).fit(known, y)
+    np.testing.assert_array_equal(enough.predict_proba(rest), whole.predict_proba(rest))
+
+
+def test_files_hold_the_coordinates(bare, tmp_path):
+    graph, known, y, _ = labeled(bare)
+    model = AdaGCNClassifier(graph, **QUICK).fit(known, y)
+    model.save(tmp_path / "m.adagcn", continuable=True)
+    loaded = load_model(tmp_path / "m.adagcn", graph=graph)
+    np.testing.assert_array_equal(loaded.coordinates_, model.coordinates_)
+    np.testing.assert_array_equal(loaded.predict_proba(known), model.predict_proba(known))
+    assert loaded.model_digest_ == model.model_digest_
+    for each in (loaded, model):
+        each.set_params(n_layers=6, warm_start=True).fit(known, y)
+    once = AdaGCNClassifier(graph, **{**QUICK, "n_layers": 6}).fit(known, y)
+    assert loaded.model_digest_ == model.model_digest_
+    np.testing.assert_array_equal(loaded.predict_proba(known), once.predict_proba(known))
+
+
+@pytest.mark.parametrize(
+    ("forged", "message"),
+    [
+        ({"coordinates": np.ones((7, 128), dtype=np.float32)}, "a row for each of 1,200 nodes"),
+        ({"coordinates": np.ones((N_NODES, 128))}, "should be float32"),
+        ({"coordinates": np.ones((N_NODES, 64), dtype=np.float32)}, "should have shape"),
+        ({"columns": np.arange(128)}, "graph without features"),
+    ],
+)
+def test_forged_coordinates_are_refused(bare, tmp_path, forged, message):
+    graph, known, y, _ = labeled(bare)
+    model = AdaGCNClassifier(graph, **{**QUICK, "n_layers": 1}).fit(known, y)
+    model.save(tmp_path / "m.adagcn")
+    whole = read_model(tmp_path / "m.adagcn")
+    tensors = {**whole.tensors, **forged}
+    entries = {name: tensor_entry(tensor) for name, tensor in tensors.items()}
+    manifest = whole.manifest.model_copy(update={"tensors": entries})
+    (tmp_path / "m.adagcn").write_bytes(to_bytes(ModelFile(manifest, tensors)))
+    with pytest.raises(FormatError, match=message):
+        load_model(tmp_path / "m.adagcn", graph=graph)
 
 
 def test_features_that_were_given_are_still_screened(bare):

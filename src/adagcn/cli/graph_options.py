@@ -178,6 +178,10 @@ class GraphOptions(TableOptions, GraphFiles):
             show_default="2GB, or 20 times the file",
         ),
     ] = None
+    no_features: Annotated[
+        bool,
+        typer.Option("--no-features", help="Leave the features of DATA out; use its edges alone."),
+    ] = False
     data_dir: DataDir = None
     offline: Offline = False
 
@@ -213,12 +217,13 @@ class GraphOptions(TableOptions, GraphFiles):
         self._check()
         if self.edges is not None:
             return self.graph_of(self.edges)
-        return load_graph(
+        graph = load_graph(
             str(self.data),
             data_dir=self.data_dir,
             offline=self.offline or None,
             max_bytes=None if self.max_size is None else _bytes(self.max_size),
         )
+        return graph.without_features() if self.no_features else graph
 
     def _check(self) -> None:
         """Refuse options that contradict each other or have no effect."""
@@ -236,6 +241,10 @@ class GraphOptions(TableOptions, GraphFiles):
                 got=self.data,
                 fix="give either DATA or --edges with the other tables",
             )
+        for name, given in (("--no-features", self.no_features), ("--max-size", self.max_size)):
+            if given and self.data is None:
+                problem, fix = f"{name} is only for DATA", "leave it out"
+                raise InputError("AGC-I822", problem, got=str(self.edges), fix=fix)
         if self.data_dir is not None and (self.data is None or self.data.endswith(".npz")):
             raise InputError(
                 "AGC-I819",

@@ -21,6 +21,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from torch import Tensor
 
+from adagcn.engines.memory import check_memory
 from adagcn.engines.threads import spread, torch_callers
 from adagcn.errors import InputError
 from adagcn.graph import Features
@@ -29,6 +30,7 @@ from adagcn.propagation.sparse_tensors import index_type, row_parts
 BLOCK_BYTES = 2**22  # of a block: what the caches of one core hold
 LEAST_COLUMNS = 8  # or one less; with fewer, the work per stored value outweighs the bytes
 ROWS_AT_ONCE = 2**13
+ROOM_OF_A_HOP = 2.5  # times its bytes: what it is made of, itself, and rows that are gathered
 # Multiplications of a sparse product that are worth a thread: about two milliseconds of one core.
 WORK_OF_A_THREAD = 2**22
 
@@ -113,6 +115,7 @@ class BlockedPropagator:
         self, propagator: sparse.csr_array, features: Features, *, teleport: float
     ) -> None:
         dtype = np.result_type(propagator.dtype, features.dtype)
+        check_hop_fits(features.shape, ROOM_OF_A_HOP * dtype.itemsize)
         self._order = near_order(propagator)
         self._places = np.empty(len(self._order), dtype=np.int64)
         self._places[self._order] = np.arange(len(self._order))
@@ -214,6 +217,18 @@ def root_mean_square(parts: Sequence[NDArray[Any]], n_rows: int) -> float:
     """Return the root of the mean squared Euclidean norm of rows, from all of their values."""
     norms = [np.linalg.norm(part) for part in parts]
     return float((norms[0] if len(norms) == 1 else np.hypot.reduce(norms)) / np.sqrt(n_rows))
+
+
+def check_hop_fits(shape: tuple[int, ...], bytes_of_a_value: float) -> None:
+    """Refuse a dense hop that the machine has no memory for, before any of it is taken."""
+    n_nodes, n_columns = shape
+    check_memory(
+        bytes_of_a_value * n_nodes * n_columns,
+        f"a hop with {n_columns:,} feature columns of {n_nodes:,} nodes",
+        got=f"{n_nodes:,} × {n_columns:,} values",
+        fix="set max_features to fewer columns; for a graph without features, where every node is "
+        "a column, choose another stand-in (--stand-in)",
+    )
 
 
 def used_up() -> InputError:

@@ -14,7 +14,13 @@ from scipy import sparse
 
 from adagcn.errors import InputError
 from adagcn.graph import Features
-from adagcn.propagation.blocks import BlockedPropagator, root_mean_square, row_blocks, used_up
+from adagcn.propagation.blocks import (
+    BlockedPropagator,
+    check_hop_fits,
+    root_mean_square,
+    row_blocks,
+    used_up,
+)
 
 # A sparse-sparse product of scipy costs about twenty times as much per stored value as a
 # sparse-dense one does per entry, so a hop becomes dense when one entry in twenty is filled.
@@ -175,4 +181,7 @@ def in_cheaper_form(features: Features) -> Features:
     if isinstance(features, np.ndarray):
         return features
     n_entries = features.shape[0] * features.shape[1]
-    return features.toarray() if features.nnz > DENSE_ABOVE * n_entries else features
+    if features.nnz <= DENSE_ABOVE * n_entries:
+        return features
+    check_hop_fits(features.shape, features.dtype.itemsize)
+    return features.toarray()

@@ -65,6 +65,8 @@ class PreparedFit:
         All settings, resolved.
     columns : ndarray or None
         Feature columns that are used; None for all.
+    coordinates : ndarray or None
+        What stands for the columns of a graph without features; None if they stay.
     """
 
     state: FitState
@@ -72,6 +74,7 @@ class PreparedFit:
     source: MemorySource
     settings: BoostedSettings
     columns: NDArray[np.int64] | None
+    coordinates: NDArray[np.float32] | None
 
     def states(self, events: Events) -> Iterator[FitState]:
         """Yield the fit after each layer, to the depth asked for; the last one is the result."""
@@ -113,6 +116,9 @@ class BoostedClassifier(NodeClassifier):
         Node weights that each layer was fitted with.
     columns_ : ndarray or None
         Feature columns that ``max_features`` kept; None for all.
+    coordinates_ : ndarray of shape (n_features, n_coordinates) or None
+        Where the graph has no features, what stands for each of its nodes; None if each node is a
+        column (``max_features`` allows as many or is ``"all"``), and where there are features.
     """
 
     default_preset = "tuned"
@@ -222,7 +228,10 @@ class BoostedClassifier(NodeClassifier):
         nodes = hold_out(basis.nodes, settings.validation_fraction, basis.seed)
         self._check_depth(before, settings, nodes)
         columns = problems.kept_columns(data.features, self.graph, settings)
-        source = problems.hop_source(data.features, columns, self.graph, settings)
+        coordinates = (
+            self.coordinates_ if before else problems.node_coordinates(self.graph, settings)
+        )
+        source = problems.hop_source(data.features, columns, coordinates, self.graph, settings)
         dtype = problems.torch_dtype(source.dtype)
         boosting = HopBoosting(
             self._fit_hop(settings, len(basis.classes), dtype, basis.seed, events),
@@ -231,7 +240,8 @@ class BoostedClassifier(NodeClassifier):
             settings.variant.hop_scale,
             problems.pseudo_labels_of(self.graph, settings, nodes, basis.seed),
         )
-        return PreparedFit(before or FitState(basis), boosting, source, settings, columns)
+        state = before or FitState(basis)
+        return PreparedFit(state, boosting, source, settings, columns, coordinates)
 
     def _basis(self, settings: BoostedSettings, data: FitData, before: FitState | None) -> FitBasis:
         """Return what every layer of this fit rests on."""
@@ -316,6 +326,7 @@ class BoostedClassifier(NodeClassifier):
         self.seed_ = basis.seed
         self.stop_accuracy_ = _stop_accuracy(state.layers, fit.boosting)
         self.columns_ = fit.columns
+        self.coordinates_ = fit.coordinates
         self.on_graph_ = self.graph is not None
         self.input_digest_ = None if self.graph is None else self.graph.input_digest
 

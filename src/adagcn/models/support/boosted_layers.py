@@ -22,6 +22,7 @@ from adagcn.training.loop import TrainingRecord
 from adagcn.training.stopping import Stopper
 
 COLUMNS = "columns"  # the feature columns that the model looks at, where that is not all
+COORDINATES = "coordinates"  # what stands for each node of a graph without features
 _NODES = ("train_nodes", "labels", "sample_weight", "stop_nodes", "stop_labels")
 
 
@@ -41,6 +42,8 @@ def boosted_tensors(estimator: Any) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     if estimator.columns_ is not None:
         found[COLUMNS] = estimator.columns_
+    if estimator.coordinates_ is not None:
+        found[COORDINATES] = estimator.coordinates_
     for layer in estimator.layers_:
         found |= layer_tensors(layer)
     return found
@@ -120,6 +123,7 @@ def continuation_tensors(estimator: Any, state: FitState | None) -> dict[str, ND
 def restore_boosted(estimator: Any, file: ModelFile, settings: Any) -> None:
     """Give a model the layers of a file, and what a continuation rests on if it holds that."""
     estimator.columns_ = _columns(file.tensors, file.manifest.n_features)
+    estimator.coordinates_ = _coordinates(file)
     layers = tuple(_layer(estimator, settings, each, file.tensors) for each in file.manifest.layers)
     basis = _basis(estimator, file, settings)
     if basis is not None:
@@ -207,6 +211,29 @@ def _columns(stored: Tensors, n_features: int) -> NDArray[np.int64] | None:
     return found
 
 
+def _coordinates(file: ModelFile) -> NDArray[np.float32] | None:
+    """Return what stands for the nodes of a graph without features; ``None`` if nothing does."""
+    found = file.tensors.get(COORDINATES)
+    if found is None:
+        return None
+    n_nodes = file.manifest.n_features
+    if found.ndim != 2 or found.dtype != np.float32 or found.shape[0] != n_nodes:
+        raise FormatError(
+            "AGC-F716",
+            f"coordinates should be float32 with a row for each of {n_nodes:,} nodes",
+            got=f"{found.dtype} of shape {found.shape}",
+            fix="save the model again",
+        )
+    if file.manifest.node_columns is None or COLUMNS in file.tensors or not found.shape[1]:
+        raise FormatError(
+            "AGC-F717",
+            "coordinates belong to a model of a graph without features",
+            got=found.shape,
+            fix="save the model again",
+        )
+    return found
+
+
 def _layer(estimator: Any, settings: Any, entry: LayerEntry, stored: Tensors) -> BoostedLayer:
     def tensor(part: str) -> NDArray[Any]:
         name = _layer_name(entry.hop, part)
@@ -254,6 +281,8 @@ def _fresh_network(
     """
     output, columns = tensor("output"), estimator.columns_
     n_columns = estimator.n_features_in_ if columns is None else len(columns)
+    if estimator.coordinates_ is not None:
+        n_columns = estimator.coordinates_.shape[1]
     n_in, n_classes = n_columns + (0 if estimator.on_graph_ else 1), len(estimator.classes_)
     wanted: dict[str, tuple[int, ...]] = {"output": (n_in, n_classes)}
     if output.ndim == 3:

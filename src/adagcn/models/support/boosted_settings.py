@@ -136,7 +136,10 @@ class BoostedSettings(BaseModel):
     ] = 12
     teleport: Annotated[Share, "γ: share of the input features that every hop keeps"] = 0.0
     max_features: Annotated[
-        Count | Literal["all"], "feature columns used: those with the largest sums of squares"
+        Count | Literal["all"],
+        "feature columns used: those with the largest sums of squares. Of a graph without features "
+        "and with more nodes than that, 128 spectral coordinates are used; see "
+        ":mod:`adagcn.propagation.coordinates`",
     ] = "all"
     feature_norm: Annotated[
         Literal["l1", "none", "graph"],

@@ -7,7 +7,7 @@ stopping is not the usual kind brings its own :meth:`GraphNetwork.trainee`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
+from adagcn.engines.memory import ParameterCount
 from adagcn.errors import FormatError
-from adagcn.learners.perceptron import uniform_start
 from adagcn.models.support.field_of_view import field_of_view
 from adagcn.models.support.model_file import Tensors
 from adagcn.models.support.problem import torch_dtype
@@ -28,6 +28,8 @@ from adagcn.training.random_streams import torch_stream
 from adagcn.training.stopping import make_stopper
 
 FirstLayerL2 = Annotated[NonNegative, "λ of the penalty (λ/2)‖W0‖² on the first weights"]
+# The settings that decide how many parameters a network has.
+WIDTHS = ("hidden_units", "n_heads", "output_heads", "hidden_widths", "output_slices")
 EveryLayerL2 = Annotated[NonNegative, "λ of the penalty (λ/2)‖·‖² on all weights"]
 
 
@@ -109,16 +111,20 @@ class Start:
     ----------
     n_features, n_classes : int
         Sizes of input and output.
-    generator : torch.Generator
-        Draws the parameters, in the order in which a network asks for them.
+    generator : torch.Generator or None
+        Draws the parameters, in the order in which a network asks for them; None: the network is
+        only planned, and takes no memory.
     dtype : torch.dtype
         Their type.
+    count : ParameterCount, optional
+        Told of every parameter before it is made.
     """
 
     n_features: int
     n_classes: int
-    generator: torch.Generator
+    generator: torch.Generator | None
     dtype: torch.dtype
+    count: ParameterCount | None = None
 
     @classmethod
     def of(cls, problem: NodeProblem, context: FitContext) -> Self:
@@ -127,29 +133,44 @@ class Start:
         generator = torch_stream(context.seed, "start", device=context.device)
         return cls(features.shape[1], problem.n_classes, generator, torch_dtype(features.dtype))
 
+    def planned(self, settings: NetworkSettings) -> Start:
+        """Return a start that makes parameters without memory, and refuses too many of them."""
+        widths = {name: value for name, value in settings.flat().items() if name in WIDTHS}
+        return replace(self, generator=None, count=ParameterCount(self.dtype.itemsize, widths))
+
     @property
     def device(self) -> torch.device:
         """Where the network is."""
-        return self.generator.device
+        return torch.device("meta") if self.generator is None else self.generator.device
 
     def glorot(self, n_in: int, n_out: int) -> nn.Parameter:
         """Return a weight of shape (n_in, n_out), uniform within ±√(6 / (n_in + n_out))."""
-        bound = (6.0 / (n_in + n_out)) ** 0.5
-        weight = torch.empty(n_in, n_out, dtype=self.dtype, device=self.device)
-        return nn.Parameter(weight.uniform_(-bound, bound, generator=self.generator))
+        self._tell(n_in * n_out)
+        return nn.Parameter(self._draw(n_in, n_out, (6.0 / (n_in + n_out)) ** 0.5))
 
     def uniform(self, n_in: int, n_out: int) -> nn.Parameter:
         """Return a weight of shape (n_in, n_out), uniform within ±1/√n_in."""
-        return nn.Parameter(uniform_start(n_in, n_out, self.generator, self.dtype))
+        self._tell(n_in * n_out)
+        return nn.Parameter(self._draw(n_in, n_out, n_in**-0.5))
 
     def linear(self, n_in: int, n_out: int) -> tuple[nn.Parameter, nn.Parameter]:
         """Return a weight of shape (n_in, n_out) and its bias, both uniform within ±1/√n_in."""
-        bias = uniform_start(n_in, n_out, self.generator, self.dtype)[0].clone()
-        return self.uniform(n_in, n_out), nn.Parameter(bias)
+        self._tell((n_in + 1) * n_out)
+        bias = self._draw(n_in, n_out, n_in**-0.5)[0].clone()
+        return nn.Parameter(self._draw(n_in, n_out, n_in**-0.5)), nn.Parameter(bias)
 
     def zeros(self, n_units: int) -> nn.Parameter:
         """Return a bias of zeros."""
+        self._tell(n_units)
         return nn.Parameter(torch.zeros(n_units, dtype=self.dtype, device=self.device))
+
+    def _tell(self, n_parameters: int) -> None:
+        if self.count is not None:
+            self.count.add(n_parameters)
+
+    def _draw(self, n_in: int, n_out: int, bound: float) -> Tensor:
+        weight = torch.empty(n_in, n_out, dtype=self.dtype, device=self.device)
+        return weight.uniform_(-bound, bound, generator=self.generator)
 
 
 MakeNetwork = Callable[[Any, Start], GraphNetwork]
@@ -177,7 +198,7 @@ class NetworkSystem:
         self, problem: NodeProblem, settings: NetworkSettings, context: FitContext
     ) -> FittedNetwork:
         """Train a fresh network."""
-        network = self.make_network(settings, Start.of(problem, context))
+        network = self._made(settings, Start.of(problem, context))
         return FittedNetwork(network, train_network(network, problem, settings, context))
 
     def restore(
@@ -187,9 +208,14 @@ class NetworkSystem:
         kinds = {tensor.dtype for tensor in tensors.values() if tensor.dtype.kind == "f"}
         dtype = torch.float64 if np.dtype(np.float64) in kinds else torch.float32
         start = Start(n_features, n_classes, torch.Generator().manual_seed(0), dtype)
-        network = self.make_network(settings, start)
+        network = self._made(settings, start)
         _load(network, tensors)
         return FittedNetwork(network, TrainingRecord(0))
+
+    def _made(self, settings: NetworkSettings, start: Start) -> GraphNetwork:
+        """Return a fresh network, once it is clear that it fits into memory."""
+        self.make_network(settings, start.planned(settings))
+        return self.make_network(settings, start)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from adagcn.graph import Features, Graph
 from adagcn.models.support.boosted_settings import BoostedSettings
 from adagcn.models.support.feature_columns import columns_as_fitted
 from adagcn.models.support.labels import FitCall, labeled_nodes, node_positions
+from adagcn.propagation.coordinates import spectral_coordinates
 from adagcn.propagation.hops import blocks_of
 from adagcn.propagation.screening import strongest_columns
 from adagcn.propagation.source import HopSource, MemorySource
@@ -110,14 +111,34 @@ def kept_columns(
     return strongest_columns(blocks_of(features), features.shape[1], settings.max_features)
 
 
+def node_coordinates(graph: Graph | None, settings: BoostedSettings) -> NDArray[np.float32] | None:
+    """Return what stands for each column of a graph without features; None if columns stay.
+
+    They stay if ``max_features`` allows as many, or the graph is not of one piece.
+    """
+    if graph is None or isinstance(graph.features, np.ndarray) or not graph.has_node_columns:
+        return None
+    if settings.max_features == "all" or settings.max_features >= graph.n_nodes:
+        return None
+    coordinates = spectral_coordinates(graph.adjacency)
+    if coordinates is None:
+        return None
+    by_column = np.empty_like(coordinates)
+    by_column[graph.features.indices] = coordinates
+    return by_column
+
+
 def hop_source(
     features: Features,
     columns: NDArray[np.int64] | None,
+    coordinates: NDArray[np.float32] | None,
     graph: Graph | None,
     settings: BoostedSettings,
 ) -> MemorySource:
-    """Return the hops of the columns that a model looks at."""
+    """Return the hops of the columns that a model looks at, or of what stands for them."""
     kept = features if columns is None else features[:, columns]
+    if coordinates is not None:
+        kept = np.asarray(features @ coordinates)  # a row has a single 1: a node's coordinates
     if graph is None:
         kept = _with_constant(kept)
     adjacency = None if graph is None else graph.adjacency
@@ -142,7 +163,8 @@ def rows_to_score(
     else:
         features = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64)
         positions = np.arange(features.shape[0])
-    return hop_source(features, estimator.columns_, graph, settings), positions
+    columns, coordinates = estimator.columns_, estimator.coordinates_
+    return hop_source(features, columns, coordinates, graph, settings), positions
 
 
 def pseudo_labels_of(
