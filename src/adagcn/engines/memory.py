@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from adagcn.errors import ResourceError
 
@@ -21,7 +23,7 @@ def physical_memory() -> int | None:
         return None
 
 
-def check_memory(n_bytes: float, what: str, *, got: str, fix: str) -> None:
+def check_memory(n_bytes: float, what: str, *, got: Any, fix: str) -> None:
     """Refuse what would not fit into the machine's memory.
 
     Parameters
@@ -30,8 +32,10 @@ def check_memory(n_bytes: float, what: str, *, got: str, fix: str) -> None:
         What it takes.
     what : str
         What takes it, the subject of a sentence in the singular.
-    got, fix : str
-        The values that ask for it, and what to do instead.
+    got : object
+        The values that ask for it.
+    fix : str
+        What to do instead.
     """
     there_is = physical_memory()
     if there_is is not None and n_bytes > there_is:
@@ -44,14 +48,34 @@ def check_memory(n_bytes: float, what: str, *, got: str, fix: str) -> None:
         )
 
 
-def check_parameters(n_parameters: int, itemsize: int, *, got: str, fix: str) -> None:
-    """Refuse a network that could not be trained here, before any of it is made."""
-    check_memory(
-        4.0 * n_parameters * itemsize,  # float: a number may be too long for an array of NumPy
-        f"a network of {n_parameters:,} parameters with its gradients and Adam's two moments",
-        got=got,
-        fix=fix,
-    )
+@dataclass
+class ParameterCount:
+    """Counts the parameters of a network while it is planned, and refuses one that is too large.
+
+    Parameters
+    ----------
+    itemsize : int
+        Bytes of a parameter.
+    widths : mapping
+        The settings that decide about its size, by name; the errors show them.
+    n_parameters : int
+        Counted so far.
+    """
+
+    itemsize: int
+    widths: Mapping[str, Any]
+    n_parameters: int = 0
+
+    def add(self, n_parameters: int) -> None:
+        """Count some more; Python's own numbers never overflow."""
+        self.n_parameters += n_parameters
+        parts = f"{self.n_parameters:,} parameters with their gradients and Adam's two moments"
+        check_memory(
+            4.0 * self.itemsize * self.n_parameters,
+            f"a network of {parts}",
+            got=dict(self.widths),
+            fix=f"lower {' or '.join(self.widths)}",
+        )
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
+from adagcn.engines.memory import ParameterCount
 from adagcn.graph import Features
 from adagcn.learners.inputs import (
     Input,
@@ -61,6 +62,11 @@ class TwoLayerPerceptron(nn.Module):
         dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__()
+        widths = {"hidden_units": hidden_units, "variant.n_members": n_members}
+        if n_members == 1:
+            del widths["variant.n_members"]
+        size = ParameterCount(dtype.itemsize, widths)
+        size.add(n_members * hidden_units * (n_features + n_classes))
         self.input_dropout = input_dropout
         self.hidden_dropout = hidden_dropout
         self.first_layer_l2 = first_layer_l2
