@@ -1,9 +1,10 @@
-"""Graphs in ``.npz`` files, in the layout of the PPNP authors' data sets.
+"""Graphs in ``.npz`` files: written in our own layout, read from those in use.
 
-``adj_matrix`` and ``attr_matrix`` are raw CSR arrays (``.data``, ``.indices``, ``.indptr``,
-``.shape``); the second may also be one dense array. ``labels`` index ``class_names``. In addition
-to that layout, a file may hold ``node_ids`` (or ``node_ids.decimal`` for integers past 64 bits),
-``feature_norm`` and ``feature_dtype``.
+Our layout is that of the PPNP authors' data sets. ``adj_matrix`` and ``attr_matrix`` are raw CSR
+arrays (``.data``, ``.indices``, ``.indptr``, ``.shape``); the second may also be one dense array.
+``labels`` index ``class_names``. In addition to that, a file may hold ``node_ids`` (or
+``node_ids.decimal`` for integers past 64 bits), ``feature_names``, ``feature_norm`` and
+``feature_dtype``. The others are in :mod:`adagcn.formats.graph_layouts`.
 """
 
 from __future__ import annotations
@@ -18,19 +19,16 @@ from scipy import sparse
 
 from adagcn.errors import FormatError, InputError, counted
 from adagcn.formats.adjacency import EdgeRules
-from adagcn.formats.assembly import Parts, parts_from_matrix
+from adagcn.formats.assembly import Parts, parts_from_edges, parts_from_matrix
+from adagcn.formats.changes import Changes
 from adagcn.formats.columns import are_decimals, exact_integers
+from adagcn.formats.edges import EdgeList
+from adagcn.formats.graph_layouts import CSR, find_layout
 from adagcn.formats.labels import UNKNOWN, Encoded
 from adagcn.formats.matrices import csr_from_members
+from adagcn.formats.node_ids import as_id_column
 from adagcn.formats.nodes import NodeSource
-from adagcn.formats.npz import read_npz, write_npz
-
-_CSR = ("data", "indices", "indptr", "shape")
-_KEYS = {
-    *(f"{matrix}.{part}" for matrix in ("adj_matrix", "attr_matrix") for part in _CSR),
-    *("attr_matrix", "labels", "node_ids", "node_ids.decimal"),
-    *("feature_norm", "feature_dtype"),
-}
+from adagcn.formats.npz import list_arrays, read_npz, write_npz
 
 
 def read_graph(
@@ -40,15 +38,30 @@ def read_graph(
 
     Errors are those of :meth:`adagcn.graph.Graph.from_npz`.
     """
-    # Class names as Python objects stay unread: the labels then stand for themselves.
-    members = read_npz(path, keys=_KEYS, dispensable={"class_names"}, max_bytes=max_bytes)
-    adjacency = csr_from_members(members, "adj_matrix")
+    layout = find_layout(list_arrays(path), str(path))
+    names = layout.names
+    beside = layout.dispensable
+    needed = set(names.values()) - set(beside)
+    arrays = read_npz(path, keys=needed, dispensable=beside, max_bytes=max_bytes)
+    members = {key: arrays[name] for key, name in names.items() if name in arrays}
+    changes = Changes()
+    if not layout.is_ours:
+        changes.note(layout.in_words())
+        _drop_unusable_names(members, names, changes)
+    objects = [name for name in beside if name not in arrays]
+    if objects:
+        changes.note(f"not read, since they hold Python objects: {', '.join(objects)}")
+    if layout.unread:
+        changes.note(f"not read: {', '.join(layout.unread)}")
     norm = _feature_norm(members)
     try:
-        parts = parts_from_matrix(adjacency, _nodes(members), EdgeRules(directed="keep"))
+        parts = _parts(members)
     except InputError as error:
         problem = f"the graph in {str(path)!r} cannot be used: {error.problem}"
         raise FormatError("AGC-F116", problem, got=error.got, fix=error.fix) from error
+    changes.phrases += parts.changes.phrases
+    changes.surprises += parts.changes.surprises
+    parts = replace(parts, changes=changes)
     if "labels" not in members or "class_names" not in members:
         return parts, norm
     labels, classes = _indexed(members["labels"], members["class_names"], len(parts.labels))
@@ -67,6 +80,8 @@ def write_graph(path: str | os.PathLike[str], parts: Parts, feature_norm: str | 
         members["node_ids.decimal"] = np.array([str(value) for value in parts.node_ids])
     else:
         members["node_ids"] = parts.node_ids
+    if parts.feature_names is not None:
+        members["feature_names"] = np.asarray(parts.feature_names, dtype=str)
     if feature_norm is not None:
         members["feature_norm"] = np.array(feature_norm)
     if parts.features.dtype != np.float32:
@@ -84,6 +99,37 @@ def _feature_norm(members: dict[str, NDArray[Any]]) -> Literal["l1"] | None:
     return "l1"
 
 
+def _parts(members: dict[str, NDArray[Any]]) -> Parts:
+    """Return the parts of a graph from arrays under the names of our own layout."""
+    edges = _edges(members)
+    if edges is not None:
+        return parts_from_edges(edges, _nodes(members), EdgeRules())
+    if "adj_matrix" in members:
+        return parts_from_matrix(members["adj_matrix"], _nodes(members), EdgeRules("keep"))
+    adjacency = csr_from_members(members, "adj_matrix")
+    return parts_from_matrix(adjacency, _nodes(members), EdgeRules("keep"))
+
+
+def _edges(members: dict[str, NDArray[Any]]) -> EdgeList | None:
+    """Return the edges of a file that lists them, one or both ways."""
+    key = next((key for key in ("edges", "edge_index") if key in members), None)
+    if key is None:
+        return None
+    array = members[key] if key == "edges" else members[key].T
+    if array.ndim == 2 and array.shape[1] != 2 and array.shape[0] == 2:
+        array = array.T  # the other way round, which only two edges could leave open
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        problem = f"{key} must be two rows or two columns of node positions"
+        raise FormatError("AGC-F214", problem, got=f"{array.dtype} {members[key].shape}")
+    sources, targets = (as_id_column(array[:, end], key) for end in (0, 1))
+    weights = members.get("edge_weight")
+    if weights is not None and weights.size != len(array):
+        problem = f"edge_weight must have one value for each of the {counted(len(array), 'edge')}"
+        raise FormatError("AGC-F215", problem, got=weights.shape)
+    weights = None if weights is None else weights.reshape(-1)
+    return EdgeList(sources, targets, weights, both_ways_expected=key == "edge_index")
+
+
 def _nodes(members: dict[str, NDArray[Any]]) -> NodeSource:
     features = members.get("attr_matrix")
     if "attr_matrix.data" in members:
@@ -92,11 +138,32 @@ def _nodes(members: dict[str, NDArray[Any]]) -> NodeSource:
     labels = None if "class_names" in members else members.get("labels")
     return NodeSource(
         features,
-        labels,
+        None if labels is None else _without_unknown(labels),
         _node_ids(members),
         dtype=np.float64 if double else np.float32,
-        unlabeled=UNKNOWN,
+        feature_names=members.get("feature_names"),
     )
+
+
+def _without_unknown(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels with NaN for −1, which in a file means that the label is unknown."""
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    unknown = labels == UNKNOWN if labels.dtype.kind in "if" else np.zeros(0, dtype=bool)
+    return np.where(unknown, np.nan, labels) if unknown.any() else labels
+
+
+def _drop_unusable_names(
+    members: dict[str, NDArray[Any]], names: dict[str, str], changes: Changes
+) -> None:
+    """Drop names of nodes and features that are not text, or not all different."""
+    for key in ("node_ids", "feature_names"):
+        array = members.get(key)
+        if array is None or names[key] == key:
+            continue
+        if array.ndim != 1 or array.dtype.kind != "U" or len(np.unique(array)) < len(array):
+            del members[key]
+            changes.note(f"not used, since they are not different names: {names[key]}")
 
 
 def _node_ids(members: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
@@ -129,4 +196,4 @@ def _indexed(labels: NDArray[Any], classes: NDArray[Any], n_nodes: int) -> Encod
 
 def _csr_members(matrix: Any, key: str) -> dict[str, NDArray[Any]]:
     arrays = (matrix.data, matrix.indices, matrix.indptr, np.array(matrix.shape, dtype=np.int64))
-    return {f"{key}.{part}": array for part, array in zip(_CSR, arrays, strict=True)}
+    return {f"{key}.{part}": array for part, array in zip(CSR, arrays, strict=True)}

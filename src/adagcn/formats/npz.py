@@ -56,7 +56,8 @@ class ArrayHeader(NamedTuple):
 
     def __str__(self) -> str:
         """Return type and shape in a few letters, such as ``float32 (3, 4)``."""
-        return f"{'object' if self.dtype.hasobject else self.dtype.name} {self.shape}"
+        text = "object" if self.dtype.hasobject else "text" if self.dtype.kind in "US" else None
+        return f"{text or self.dtype.name} {self.shape}"
 
 
 def list_arrays(path: str | os.PathLike[str]) -> dict[str, ArrayHeader]:
