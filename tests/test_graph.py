@@ -94,7 +94,7 @@ def test_edges_without_a_table(edges):
     assert graph.node_ids.tolist() == [5, 6, 7]
     np.testing.assert_array_equal(graph.adjacency.toarray(), [[0, 0, 1], [0, 0, 1], [1, 1, 0]])
     np.testing.assert_array_equal(graph.features.toarray(), np.eye(3))
-    assert graph.changes == ("no features given: each node is its own feature (identity matrix)",)
+    assert graph.changes == ("no features given: each node stands for itself (identity matrix)",)
 
 
 @pytest.mark.parametrize("ids", [BIG[:1], BIG[:2], BIG[:3], BIG[:4], BIG, [str(b) for b in BIG]])
@@ -128,7 +128,7 @@ def test_files_without_names_lose_no_line(tmp_path):
     assert (graph.n_edges, graph.features.tolist()) == (2, [[5, 7], [6, 7], [5, 8]])
     assert graph.labels.tolist() == [0, 1, 0]
     assert graph.feature_names is None
-    assert all("no line of column names" in phrase for phrase in graph.changes)
+    assert all("without column names" in phrase for phrase in graph.changes)
 
 
 def test_an_edge_file_without_names(tmp_path):

@@ -131,7 +131,8 @@ class Graph:
     def __repr__(self) -> str:
         """Return the graph in one line."""
         named = f"{self.name!r}, " if self.name else ""
-        counts = f"{self.n_nodes:,} nodes, {self.n_edges:,} edges, {self.n_features:,} features"
+        features = "no" if self.has_node_columns else f"{self.n_features:,}"
+        counts = f"{self.n_nodes:,} nodes, {self.n_edges:,} edges, {features} features"
         kind = ", directed" if self.is_directed else ""
         return f"Graph({named}{counts}, {self.n_classes:,} classes{kind})"
 
@@ -352,7 +353,7 @@ class Graph:
         --------
         >>> graph = Graph.from_edges([("ann", "bob"), ("bob", "eve")], labels={"ann": 1, "eve": 0})
         >>> graph
-        Graph(3 nodes, 2 edges, 3 features, 2 classes)
+        Graph(3 nodes, 2 edges, no features, 2 classes)
         >>> graph.positions(["eve", "ann"])
         array([2, 0])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adagcn.cli.graph_options import GraphOptions, graph_facts
+from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.options import Common, Force, with_option_groups
 from adagcn.cli.output import (
     check_out,
@@ -140,10 +140,11 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
         facts_table(
             [
                 ("graph", repr(graph)),
-                *([("read", "; ".join(graph.changes))] if options.data is None else []),
+                *([] if options.is_named else reading_rows(graph)),
                 ("model", f"{facts['model']}, preset {facts['preset']}, seed {facts['seed']}"),
                 ("split", facts["split"]),
                 ("labels", counts_in_words(facts["labels"])),
+                *_stand_in_rows(facts["coordinates"]),
                 *measure_rows(facts),
                 ("on stop nodes", "none" if stop_accuracy is None else percent(stop_accuracy)),
                 ("training", _amount(facts)),
@@ -162,12 +163,19 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
         console.print(f"Next: adagcn predict {facts['out']} {options.words()}", soft_wrap=True)
 
 
+def _stand_in_rows(n_coordinates: int | None) -> list[tuple[str, str]]:
+    if n_coordinates is None:
+        return []
+    said = f"none given; {n_coordinates} spectral coordinates of the nodes stand in for them"
+    return [("features", said)]
+
+
 def _refit_rows(refit: dict[str, Any] | None) -> list[tuple[str, str]]:
     if refit is None:
         return []
     told = f"on all labels, {counts_in_words(refit['labels'])}; {refit['seconds']:.1f} s"
-    warning = "this model has seen every label: the accuracy above is of the fit before it"
-    return [("refit", told), ("refit digest", refit["model_digest"][:16]), ("", warning)]
+    seen = "it has seen every label, so that the accuracy above is of the fit before it"
+    return [("refit", f"{told}; {seen}"), ("refit digest", refit["model_digest"][:16])]
 
 
 def _amount(facts: dict[str, Any]) -> str:

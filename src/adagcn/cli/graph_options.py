@@ -324,6 +324,11 @@ def graph_facts(graph: Graph) -> dict[str, Any]:
     }
 
 
+def reading_rows(graph: Graph) -> list[tuple[str, str]]:
+    """Return what was read, changed and left out as names and values to show."""
+    return [("" if number else "read", phrase) for number, phrase in enumerate(graph.changes)]
+
+
 def graph_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Return a graph's file and facts as names and values to show."""
     sizes = facts.get("class_sizes", {})

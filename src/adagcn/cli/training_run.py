@@ -75,8 +75,15 @@ class TrainingRun:
             "accuracy_by_depth": self.accuracy_by_depth,
             "effective_sample_size": model.effective_sample_sizes_.tolist() if boosted else None,
             "epochs_by_layer": model.n_epochs_,
+            "coordinates": _n_coordinates(model),
             "params": model.params_,
         }
+
+
+def _n_coordinates(model: NodeClassifier) -> int | None:
+    """Return how many coordinates stand in for features, None if none do."""
+    coordinates = getattr(model, "coordinates_", None)
+    return None if coordinates is None else int(coordinates.shape[1])
 
 
 def run_training(model: NodeClassifier, graph: Graph, split: Split) -> TrainingRun:

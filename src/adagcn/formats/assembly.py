@@ -142,7 +142,7 @@ def _completed(
     features = _aligned_features(nodes, ids.get("features"), index, changes)
     if features is None:
         features = sparse.eye_array(len(index.node_ids), dtype=np.float32, format="csr")
-        changes.note("no features given: each node is its own feature (identity matrix)")
+        changes.note("no features given: each node stands for itself (identity matrix)")
     elif source.rules.missing != "error":
         fill = partial(_neighbor_means, adjacency)
         features = filled(features, source.rules.missing, fill, changes).astype(features.dtype)

@@ -113,15 +113,15 @@ def long_features(table: Table, ids: IdColumn, id_name: str, changes: Changes) -
     n_rows = table.n_rows
     values = np.ones(n_rows) if not value else _numbers(table, value[0], ids)
     shape = (len(ids.distinct), len(names))
-    keys = ids.codes.astype(np.int64) * shape[1] + columns
-    kept = _once(keys, values, lambda row: (names[columns[row]], _plain(ids, row)), changes)
-    codes, columns, values = ids.codes[kept], columns[kept], values[kept]
-    matrix = sparse.csr_array((values, (codes, columns)), shape=shape)
     changes.note(
         f"features: {n_rows:,} rows of a long table (node {id_name!r}, feature {feature!r}"
         + (f", value {value[0]!r})" if value else ", each 1)")
         + f": {counted(shape[0], 'node')} with {counted(shape[1], 'feature')}"
     )
+    keys = ids.codes.astype(np.int64) * shape[1] + columns
+    kept = _once(keys, values, lambda row: (names[columns[row]], _plain(ids, row)), changes)
+    codes, columns, values = ids.codes[kept], columns[kept], values[kept]
+    matrix = sparse.csr_array((values, (codes, columns)), shape=shape)
     once = IdColumn(ids.distinct, np.arange(shape[0]), ids.argument, ids.untyped)
     return FeatureMatrix(matrix, names, once, is_open=True)
 

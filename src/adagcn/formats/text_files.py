@@ -30,7 +30,7 @@ _SEPARATORS: tuple[str, ...] = ("\t", ",", ";", "|", _SPACES)  # in the order th
 _UNIT = "\x1f"  # the character for separating units; what odd separators are turned into
 _COMMENTS = "#%"
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
-_WORDS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe", _SPACES: "spaces"}
+_WORDS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe", _SPACES: "space"}
 _SVMLIGHT = re.compile(r"\S+(\s+\d+:\S+)+\s*(#.*)?")
 
 
@@ -94,10 +94,11 @@ class Dialect:
 
     def __str__(self) -> str:
         """Return what a user would say of the file."""
-        between = _WORDS.get(self.separator, repr(self.separator))
-        names = "" if self.has_names else ", no line of column names"
-        comments = "" if self.comment is None else f", comments after {self.comment}"
-        return f"text separated by {between}{'s' if between == 'tab' else ''}{names}{comments}"
+        word = _WORDS.get(self.separator)
+        text = f"text separated by {self.separator!r}" if word is None else f"{word}-separated text"
+        names = "" if self.has_names else " without column names"
+        comments = "" if self.comment is None else f" with {self.comment} comments"
+        return f"{text}{names}{comments}"
 
 
 def open_bytes(path: Path, argument: str, progress: Progress | None = None) -> Any:
