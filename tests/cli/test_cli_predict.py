@@ -119,7 +119,7 @@ def test_new_nodes_without_labels_work_as_the_help_shows(run_cli, model, new_tab
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
 def test_a_reader_that_leaves_early_is_no_error(tables, model):
     words = shlex.join([sys.executable, "-m", "adagcn.cli", "predict", f"{model}", *tables.options])
-    for reader in ("head -1", "true"):
-        command = f"{words} --quiet | {reader}; exit ${{PIPESTATUS[0]}}"
+    for reader in ("--quiet | head -1", "| true"):
+        command = f"{words} {reader}; exit ${{PIPESTATUS[0]}}"
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")

@@ -119,9 +119,10 @@ def _deliver(table: pa.Table, facts: dict[str, Any], graph: Graph, *, as_json: b
     if as_json:
         print_json(facts if out is not None else {**facts, "predictions": table.to_pylist()})
     elif out is None:
-        note(f"{counted(facts['nodes'], 'node')} predicted, of {graph!r}")
         sys.stdout.flush()
         write_csv(table, sys.stdout.buffer)
+        sys.stdout.buffer.flush()  # a reader that has left is found out here, before the note
+        note(f"{counted(facts['nodes'], 'node')} predicted, of {graph!r}")
     else:
         screen().print(facts_table(_summary(table, facts, graph)))
 
