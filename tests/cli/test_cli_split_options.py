@@ -43,7 +43,7 @@ def test_most_labels_of_a_users_own_graph_are_trained_on_and_it_is_said(run_cli,
     assert facts["split"] == "holdout:0"
     assert facts["labels"] == counts(600, 384, 96, 120)
     shown = " ".join(run_cli(*words).stdout.split())
-    assert "holdout:0 labels 600: 384 trained on, 96 stopped on, 120 scored" in shown
+    assert "holdout:0 labels 600 known, 384 trained on, 96 stopped on, 120 scored" in shown
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,15 @@ def test_evaluate_and_compare_take_the_same_options(run_cli, shop, tmp_path):
     assert again["accuracy"] == fitted["accuracy"]
     assert again["labels"] == fitted["labels"] == counts(600, 250, 50, 300)
     shown = run_cli("evaluate", model, *shop, *words).stdout
-    assert "600: 250 trained on, 50 stopped on, 300 scored" in " ".join(shown.split())
+    assert "unseen if the model was fitted on this split, without --refit" in shown
+    assert "600 known, 250 trained on, 50 stopped on, 300 scored" in " ".join(shown.split())
     compared = ["compare", *shop, *QUICK, *words, "--models", "adagcn", "--splits", 2]
     compared += ["--ledger", tmp_path / "ledger.sqlite"]
     facts = run_cli(*compared, "--json").facts
     assert facts["labels"] == dict.fromkeys(("holdout:0", "holdout:1"), fitted["labels"])
     assert facts["rows"][0]["runs"][0]["accuracy"] == fitted["accuracy"]
     shown = run_cli(*compared).stdout
-    assert "Labels of holdout:0 … holdout:1: 600: 250 trained on, 50 stopped on" in shown
+    assert "Labels of holdout:0 … holdout:1: 600 known, 250 trained on, 50 stopped on" in shown
 
 
 @pytest.mark.parametrize(
@@ -197,8 +198,8 @@ def test_refit_uses_every_label_and_saves_that_model(run_cli, shop, tmp_path):
     none = run_cli("fit", *shop, *QUICK, "--split", "none", "--json").facts
     assert facts["refit"]["model_digest"] == none["model_digest"]
     shown = " ".join(run_cli("fit", *shop, *QUICK, "--refit", "--stop", 0).stdout.split())
-    assert "on all labels, 600: 600 trained on, 0 stopped on" in shown
-    assert "this model has seen every label" in shown
+    assert "on all labels, 600 known, 600 trained on, 0 stopped on" in shown
+    assert "it has seen every label, so that the accuracy above is of the fit before it" in shown
 
 
 # Measures

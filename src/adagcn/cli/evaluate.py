@@ -105,8 +105,7 @@ def _show(facts: dict[str, Any], graph: Graph) -> None:
             [
                 ("graph", repr(graph)),
                 ("model", f"{facts['model']}, preset {facts['preset']}"),
-                ("split", facts["split"]),
-                ("labels", _counts(facts)),
+                *_label_rows(facts),
                 *measure_rows(facts),
                 ("macro F1", percent(facts["macro_f1"])),
                 (
@@ -135,10 +134,15 @@ def _show(facts: dict[str, Any], graph: Graph) -> None:
     console.print(_confusion_table(facts["confusion"], console.width))
 
 
-def _counts(facts: dict[str, Any]) -> str:
+def _label_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the split and its labels; which nodes a model was trained on is not in its file."""
     if facts["split"] == "none":
-        return f"{facts['nodes']:,}, all of them scored"
-    return counts_in_words(facts["labels"])
+        return [("split", "none"), ("labels", f"{facts['nodes']:,}, all of them scored")]
+    return [
+        ("split", facts["split"]),
+        ("labels", counts_in_words(facts["labels"])),
+        ("scored nodes", "unseen if the model was fitted on this split, without --refit"),
+    ]
 
 
 def _names(labels: list[Any]) -> list[str]:

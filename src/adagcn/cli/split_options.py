@@ -238,14 +238,12 @@ def counts_in_words(labels: dict[str, int]) -> str:
     """Return how many labels are used for what.
 
     >>> counts_in_words({"known": 1600, "train": 1000, "stop": 200, "score": 300})
-    '1,600: 1,000 trained on, 200 stopped on, 300 scored, 100 not used'
+    '1,600 known, 1,000 trained on, 200 stopped on, 300 scored, 100 not used'
     """
-    uses = [f"{labels['train']:,} trained on", f"{labels['stop']:,} stopped on"]
-    uses.append(f"{labels['score']:,} scored")
+    words = {"known": "known", "train": "trained on", "stop": "stopped on", "score": "scored"}
+    said = [f"{labels[name]:,} {word}" for name, word in words.items()]
     unused = labels["known"] - labels["train"] - labels["stop"] - labels["score"]
-    return (
-        f"{labels['known']:,}: {', '.join([*uses, *([f'{unused:,} not used'] if unused else [])])}"
-    )
+    return ", ".join([*said, f"{unused:,} not used"] if unused else said)
 
 
 def measure_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
