@@ -64,6 +64,7 @@ class NGCN(PowersNetwork):
     def __init__(self, settings: NGCNSettings, start: Start) -> None:
         n_towers = (settings.n_steps + 1) * settings.n_heads
         units = settings.hidden_units
+        start.expect(n_towers * units * (start.n_features + start.n_classes))
         towers = [
             (start.glorot(start.n_features, units), start.glorot(units, start.n_classes))
             for _ in range(n_towers)

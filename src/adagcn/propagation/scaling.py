@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -10,10 +11,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
+from adagcn.errors import InputError
 from adagcn.graph import Features
 from adagcn.propagation.hops import Hop
 
 HopScale = Literal["none", "row_l2", "hop"]
+
+
+def check_magnitude(features: Features) -> None:
+    """Refuse features so large that their squares do not add up to a finite number."""
+    values = features if isinstance(features, np.ndarray) else features.data
+    largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
+    most = math.sqrt(float(np.finfo(values.dtype).max) / max(values.size, 1))
+    if not largest <= most:
+        raise InputError(
+            "AGC-I404",
+            f"features must be below {most:.0e} in size, or sums of their squares leave the range "
+            f"of {values.dtype}",
+            got=largest,
+            fix="divide the features by their scale, or use feature_norm='l1'",
+        )
 
 
 def hop_factor(hop: Hop, input_size: float, how: HopScale) -> float:

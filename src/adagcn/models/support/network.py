@@ -164,6 +164,11 @@ class Start:
         self._tell(n_units)
         return nn.Parameter(torch.zeros(n_units, dtype=self.dtype, device=self.device))
 
+    def expect(self, n_parameters: int) -> None:
+        """Refuse too many parameters that would be made one small part after the other."""
+        if self.count is not None:
+            replace(self.count).add(n_parameters)
+
     def _tell(self, n_parameters: int) -> None:
         if self.count is not None:
             self.count.add(n_parameters)

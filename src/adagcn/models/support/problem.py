@@ -29,6 +29,7 @@ from adagcn.models.support.feature_columns import columns_as_fitted
 from adagcn.models.support.labels import FitCall, labeled_nodes, node_positions
 from adagcn.propagation.coordinates import spectral_coordinates
 from adagcn.propagation.hops import blocks_of
+from adagcn.propagation.scaling import check_magnitude
 from adagcn.propagation.screening import strongest_columns
 from adagcn.propagation.source import HopSource, MemorySource
 
@@ -83,6 +84,7 @@ def _matrix_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
             fix="put sklearn.preprocessing.Normalizer('l1') in front of the model",
         )
     features, y = validate_data(estimator, call.X, call.y, accept_sparse="csr", dtype=np.float64)
+    check_magnitude(features)
     train, stop = np.arange(features.shape[0]), None
     if call.X_val is not None:
         more = validate_data(
@@ -229,9 +231,12 @@ def resolved_norm(feature_norm: str, graph: Graph) -> str:
 def normalized_features(graph: Graph, feature_norm: str) -> Features:
     """Return the graph's features with rows divided as the model wants them."""
     if feature_norm == (graph.feature_norm or "none"):
+        check_magnitude(graph.features)
         return graph.features
     if feature_norm == "l1":
-        divided: Features = normalize_rows_l1(graph.features)
+        with np.errstate(over="ignore", invalid="ignore"):  # the check says what is wrong
+            divided: Features = normalize_rows_l1(graph.features)
+        check_magnitude(divided)
         return divided
     raise InputError(
         "AGC-I640",
