@@ -7,9 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
 import adagcn
 from adagcn import errors
+from adagcn.cli.app import app
 from adagcn.cli.option_words import FLAGS, HYPER_PARAMETERS, OPTIONS, error_in_options, in_options
 from adagcn.errors import InputError
 
@@ -68,6 +70,14 @@ def test_arguments_become_options(text, said):
 )
 def test_what_is_not_an_argument_stays(text):
     assert in_options(text) == text
+
+
+def test_every_option_that_is_named_exists():
+    commands = list(typer.main.get_command(app).commands.values())
+    for each in commands:
+        commands += getattr(each, "commands", {}).values()
+    known = {name for each in commands for option in each.params for name in option.opts}
+    assert {*OPTIONS.values(), *FLAGS.values()} <= known
 
 
 def test_the_users_value_is_never_translated():

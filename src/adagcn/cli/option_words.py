@@ -32,7 +32,6 @@ OPTIONS = {
     "separator": "--separator",
     "source": "--source",
     "splits_file": "--splits-file",
-    "stand_in": "--stand-in",
     "stop_fraction": "--stop",
     "target": "--target",
     "train_per_class": "--train-per-class",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adagcn.cli.graph_options import GraphOptions, graph_facts
+from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.option_words import in_options
 from adagcn.cli.options import Common, Force, with_option_groups
 from adagcn.cli.output import check_out, facts_table, note, print_json, screen
@@ -135,7 +135,7 @@ def _summary(table: pa.Table, facts: dict[str, Any], graph: Graph) -> list[tuple
     rest = len(ranked) - _MOST_LABELS
     return [
         ("graph", repr(graph)),
-        *([("read", in_options("; ".join(graph.changes)))] if graph.changes else []),
+        *((name, in_options(phrase)) for name, phrase in reading_rows(graph)),
         ("predicted", counted(facts["nodes"], "node")),
         *((f"as {row[label]}", f"{row['id_count']:,}") for row in ranked[:_MOST_LABELS]),
         *([("", f"and {counted(rest, 'other label')}")] if rest > 0 else []),
