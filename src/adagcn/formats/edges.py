@@ -98,7 +98,11 @@ def _from_table(
         columns = _with_first_line(columns, table, changes)
     n_rows = len(columns[0])
     sources, targets = as_id_columns(columns, arguments, untyped=table.untyped)
+    columns.clear()
+    pa.default_memory_pool().release_unused()  # the text of millions of ids, before more is made
     _tell(table, n_rows, names, sources.n_stripped, changes)
+    if table.untyped:
+        _tell_of_comments(sources, changes)
     if isinstance(weight, str):
         return EdgeList(sources, targets, numeric_column(table, weight))
     weights = None if weight is None else _weights(weight, len(sources.codes))
@@ -144,6 +148,21 @@ def _tell(
         listed = ", ".join(repr(name) for name in table.unread[:8])
         more = f" and {len(table.unread) - 8} more" if len(table.unread) > 8 else ""
         changes.note(f"columns of edges not used: {listed}{more}{hint}", surprising=bool(odd))
+
+
+def _tell_of_comments(sources: IdColumn, changes: Changes) -> None:
+    """Warn of a few lines that start as comments do, in a file that does not start with one."""
+    names = sources.distinct
+    if not names.size:
+        return
+    first, last = np.searchsorted(names, ["#", "$"])  # sorted: all that start with # lie between
+    marked = names[first:last].tolist()
+    if marked and len(marked) < len(names) // 2:
+        changes.note(
+            f"{counted(len(marked), 'id')} of edges starting with #, such as {marked[0]!r}: lines "
+            "are comments only in a file that starts with one",
+            surprising=True,
+        )
 
 
 def _from_json(value: Any, weight: Any, changes: Changes) -> EdgeList:
