@@ -37,7 +37,9 @@ _NO_TABLES = {
     b"%PDF": ("a PDF file", "save the table as CSV"),
     b"%%MatrixMarket": ("a Matrix Market file", "read it with scipy.io.mmread and pass the matrix"),
     b"SQLite format 3": ("an SQLite database", "export the table as CSV"),
-    b"\x80\x04": ("a Python pickle, which could run code", "write the table as CSV or Parquet"),
+    b"\x80": ("a Python pickle, which could run code", "write the table as CSV or Parquet"),
+    b"\x93NUMPY": ("a NumPy array", "read it with numpy.load and pass the array"),
+    b"\xfd7zXZ": ("compressed with xz", "unpack it, or compress it with gzip"),
     b"<": ("XML or HTML", "read GraphML or GEXF with networkx and pass the graph"),
     b"ARROW1": ("an Arrow file", "write it as Parquet"),
 }

@@ -300,7 +300,7 @@ def _lines(path: Path, argument: str) -> tuple[list[str], bool]:
     head = read_bytes(path, argument, LOOK)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head:
         problem = f"{argument} {str(path)!r} is not UTF-8 text"
-        what = "UTF-16" if b"\0" in head[:64] and b"\n" in head else "binary data"
+        what = "UTF-16" if _is_utf16(head) else "binary data"
         raise FormatError("AGC-F1103", f"{problem}: it looks like {what}", fix="save it as UTF-8")
     is_whole = len(head) < LOOK
     if b"\n" not in head and b"\r" not in head and not is_whole:
@@ -316,6 +316,14 @@ def _lines(path: Path, argument: str) -> tuple[list[str], bool]:
             raise FormatError("AGC-F124", problem, fix="save it as UTF-8") from error
         text = head[: error.start].decode("utf-8-sig")
     return re.split(r"\r\n|\n|\r", text), is_whole
+
+
+def _is_utf16(head: bytes) -> bool:
+    """Return whether bytes are UTF-16: by its mark, or since every other byte is mostly zero."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return True
+    even, odd = (half.count(0) / max(len(half), 1) for half in (head[:64:2], head[1:64:2]))
+    return max(even, odd) > 0.5 and min(even, odd) == 0
 
 
 def _skipped(lines: Sequence[str]) -> tuple[int, str | None]:
@@ -379,7 +387,9 @@ def _in_lines(error: Exception, dialect: Dialect) -> str:
 
 def _cannot_open(error: OSError, path: Path, argument: str) -> InputError | ResourceError:
     problem = f"{argument} cannot be opened: {error.strerror or error}"
-    return InputError("AGC-I127", problem, got=str(path), fix="check the path")
+    on_the_web = path.parts[:1] in (("http:",), ("https:",))
+    fix = "download the file first" if on_the_web else "check the path"
+    return InputError("AGC-I127", problem, got=str(path), fix=fix)
 
 
 def _first_line(error: Exception) -> str:
