@@ -221,7 +221,7 @@ def test_a_directed_networkx_graph():
         assert Graph.from_networkx(source).n_edges == 1
     graph = Graph.from_networkx(source, directed="keep")
     assert graph.is_directed
-    assert repr(graph) == "Graph(2 nodes, 1 edges, 2 features, 0 classes, directed)"
+    assert repr(graph) == "Graph(2 nodes, 1 edges, no features, 0 classes, directed)"
 
 
 def test_parallel_edges_of_networkx_are_duplicates():

@@ -100,32 +100,30 @@ def _plain_adjacency(
     The same matrix as by the steps for weighted edges, for a third of their work: the pairs are
     sorted as single numbers, once.
     """
-    keys = _different_keys(sources, targets, n_nodes)
-    n_again = len(sources) - len(keys)
+    n_edges = len(sources)
+    keys = np.empty(2 * n_edges, dtype=np.int64)  # row · n_nodes + column, for both directions
+    there, back = keys[:n_edges], keys[n_edges:]
+    for part, rows, columns in ((there, sources, targets), (back, targets, sources)):
+        np.multiply(rows, n_nodes, out=part, casting="unsafe", dtype=np.int64)
+        part += columns
+    there.sort()
+    n_again = int(np.count_nonzero(there[1:] == there[:-1]))
     if n_again:
         phrase = f"{counted(n_again, 'duplicate edge')} merged, the largest weight kept"
         changes.note(phrase, surprising=True)
-    rows, columns = np.divmod(keys, n_nodes)
-    keys = _different_keys(np.append(rows, columns), np.append(columns, rows), n_nodes)
-    counts = np.bincount(keys // n_nodes, minlength=n_nodes)
-    indptr = np.concatenate([[0], np.cumsum(counts)])
+    keys.sort()
+    is_new = np.empty(len(keys), dtype=bool)
+    is_new[:1] = True
+    np.not_equal(keys[1:], keys[:-1], out=is_new[1:])
+    keys = keys[is_new]
     if not len(keys):
         changes.note("the graph has no edges", surprising=True)
+    indptr = np.searchsorted(keys, np.arange(n_nodes + 1) * n_nodes)
+    keys %= max(n_nodes, 1)
     index_type = sparse.get_index_dtype(maxval=max(len(keys), n_nodes))
-    arrays = (keys % n_nodes).astype(index_type), indptr.astype(index_type)
+    arrays = keys.astype(index_type), indptr.astype(index_type)
     ones = np.ones(len(keys), dtype=np.float32)
     return sparse.csr_array((ones, *arrays), shape=(n_nodes, n_nodes))
-
-
-def _different_keys(
-    rows: NDArray[np.intp], columns: NDArray[np.intp], n_nodes: int
-) -> NDArray[np.int64]:
-    """Return the different pairs as sorted numbers, row · n_nodes + column."""
-    keys = rows.astype(np.int64)
-    keys *= n_nodes
-    keys += columns
-    keys.sort()
-    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
 
 
 def adjacency_from_matrix(
