@@ -325,3 +325,26 @@ def test_labels_that_are_numbers_have_one_name(run_cli, benchmark, tmp_path):
     rows = [line.split() for line in lines if line.strip().startswith(("0", "1"))]
     assert [row[0] for row in rows] == ["0", "1", "0", "1"]
     assert all(len(row) in (3, 8) for row in rows)  # a label, a count, three percentages
+
+
+def test_a_damaged_file_and_one_of_another_kind_have_their_exit_codes(run_cli, benchmark, tmp_path):
+    cut, other = tmp_path / "cut.npz", tmp_path / "other.npz"
+    cut.write_bytes(benchmark[0].read_bytes()[:-50])
+    outcome = run_cli("fit", cut)
+    assert outcome.code == 4
+    assert "is truncated or damaged" in outcome.stderr
+    np.savez(other, weights=np.zeros((2, 3)), names=np.array(["a"]))
+    outcome = run_cli("data", "info", other)
+    assert outcome.code == 3
+    assert "got 'weights: float64 (2, 3), names: text (1,)'" in outcome.stderr
+    outcome = run_cli("fit", benchmark[0], "--max-size", "1kb")
+    assert outcome.code == 4
+    assert "allow more with --max-size" in outcome.stderr
+
+
+def test_a_file_without_masks_lists_what_it_has(run_cli, benchmark, tmp_path):
+    path = tmp_path / "bare.npz"
+    np.savez(path, edges=np.array([[0, 1]]), node_features=np.eye(2), node_labels=np.arange(2))
+    outcome = run_cli("fit", path, "--split", "file:0")
+    assert outcome.code == 3
+    assert "holds no splits in a known layout; got 'edges: int64 (1, 2)" in outcome.stderr
