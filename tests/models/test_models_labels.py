@@ -78,6 +78,14 @@ def test_rows_of_different_length_are_no_labels():
         label_array([[0], [0, 1]], 2, "y")
 
 
+def test_classes_too_small_to_hold_out_are_counted_not_numbered():
+    graph = planted_partition(30, 2, 4, seed=0)
+    model = AdaGCNClassifier(graph, validation_fraction=0.2)
+    message = "from 5 labeled nodes: classes with a single label: 2; got 0.2"
+    with pytest.raises(InputError, match=message):
+        model.fit(graph.node_ids[:5], ["a", "b", "a", "a", "c"])
+
+
 # Weights
 
 CLASSES, LABELS = np.array([0, 1]), np.array([0, 1, 1])

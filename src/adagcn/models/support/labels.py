@@ -68,11 +68,12 @@ def label_array(y: ArrayLike, n_expected: int, argument: str) -> NDArray[Any]:
     """Return labels as an array of shape (n_expected,), or say what is wrong with them."""
     values = _array_with_gaps(y, argument)
     if values.ndim != 1:
+        alone = values.ndim == 0  # a word, a mapping or a set, which NumPy takes for one value
         raise InputError(
             "AGC-I611",
             f"{argument} must be one label per node, in one dimension",
-            got=f"shape {values.shape}",
-            fix="for one-hot labels pass y.argmax(axis=1)",
+            got=y if alone else f"shape {values.shape}",
+            fix="pass a list or an array" if alone else "for one-hot labels pass y.argmax(axis=1)",
         )
     if len(values) != n_expected:
         raise InputError(
@@ -142,7 +143,7 @@ def encode(y: NDArray[Any], argument: str = "y") -> tuple[NDArray[Any], NDArray[
         raise InputError(
             "AGC-I614",
             f"{argument} must hold class labels of one kind (integers, strings or booleans): "
-            f"{error}",
+            f"{str(error).splitlines()[0].split('. ')[0].rstrip('.')}",
             got=y[:5].tolist(),
             fix="convert the labels, for example with y.astype(str)",
         ) from None
@@ -185,7 +186,16 @@ def starting_weights(
     weights = np.ones(len(labels)) if sample_weight is None else _checked(sample_weight, labels)
     if class_weight is not None:
         weights = weights * _class_weights(class_weight, classes, labels)[labels]
-    if not weights.sum() > 0.0:
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total):
+        raise InputError(
+            "AGC-I649",
+            "the weights in sample_weight and class_weight are so large that their sum is infinite",
+            got=float(weights.max()),
+            fix="divide them by their mean; only their ratios count",
+        )
+    if not total > 0.0:
         raise InputError(
             "AGC-I618",
             "the weights of the training nodes are all zero",
@@ -199,6 +209,13 @@ def _class_weights(
     class_weight: dict[Any, float] | str, classes: NDArray[Any], labels: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the weight of every class."""
+    if not isinstance(class_weight, dict) and class_weight != "balanced":
+        raise InputError(
+            "AGC-I651",
+            "class_weight must be 'balanced', a dict from class to weight, or None",
+            got=class_weight,
+            fix=f"the classes of the training nodes are {shown(classes.tolist())}",
+        )
     unknown = set(class_weight) - set(classes.tolist()) if isinstance(class_weight, dict) else set()
     if unknown:
         raise InputError(
@@ -243,7 +260,8 @@ def _checked(sample_weight: ArrayLike, labels: NDArray[np.int64]) -> NDArray[np.
     if wrong.any():
         raise InputError(
             "AGC-I620",
-            f"sample_weight must be finite and not negative; {wrong.sum()} are not, "
+            f"sample_weight must be finite and not negative; {counted(int(wrong.sum()), 'value')} "
+            f"{'is' if wrong.sum() == 1 else 'are'} not, "
             f"first at position {int(np.argmax(wrong))}",
             got=float(weights[np.argmax(wrong)]),
             fix="leave a node out, or give it weight 0, rather than a negative weight",
@@ -263,7 +281,7 @@ def node_positions(
 
 def _distinct(graph: Graph, ids: ArrayLike, argument: str) -> NDArray[np.intp]:
     """Return the positions of node ids of which none stands twice."""
-    positions = graph.positions(ids)
+    positions = graph.positions(ids, argument)
     if len(positions) == 0:
         raise InputError(
             "AGC-I637",
@@ -311,10 +329,13 @@ def hold_out(nodes: LabeledNodes, fraction: float, seed: int) -> LabeledNodes:
             random_state=np.random.RandomState(seed % 2**32),
         )
     except ValueError as error:
+        # The classes have only numbers here, so those that are too small are counted, not named.
+        n_single = int(np.sum(np.bincount(nodes.labels) == 1))
+        reason = f"classes with a single label: {n_single}" if n_single else str(error)
         raise InputError(
             "AGC-I641",
             f"validation_fraction cannot be set aside from {len(nodes.labels):,} labeled nodes: "
-            f"{error}",
+            f"{reason}",
             got=fraction,
             fix="pass X_val and y_val, or validation_fraction=0",
         ) from None
