@@ -165,7 +165,7 @@ def _checked_weights(
 ) -> NDArray[np.float64]:
     if weights.dtype.kind not in "biuf":
         problem = "edge weights must be real numbers"
-        raise InputError("AGC-I162", problem, got=str(weights.dtype))
+        raise InputError("AGC-I162", problem, got=weights[:3].tolist())
     values = weights.astype(np.float64)
     bad = ~((values >= 0) & (values <= _LARGEST_WEIGHT))  # true for NaN as well
     if bad.any():
@@ -211,7 +211,11 @@ def _merged(
     phrase = f"{counted(n_again, 'duplicate edge')} merged, {kept}"
     changes.note(phrase, surprising=duplicates == "max")
     combine = np.add if duplicates == "sum" else np.maximum
-    return keys[starts], combine.reduceat(values, starts)
+    merged = combine.reduceat(values, starts)
+    if merged.max() > _LARGEST_WEIGHT:
+        problem = "the weights of a repeated edge add up to more than can be stored"
+        raise InputError("AGC-I167", problem, got=float(merged.max()), fix="scale the weights down")
+    return keys[starts], merged
 
 
 def _finished(
