@@ -60,6 +60,8 @@ def parts_from_edges(
         If the pieces do not fit together.
     """
     changes = Changes() if changes is None else changes
+    if edges.unread:
+        changes.note(f"not used of the edges: {', '.join(edges.unread)}")
     nodes = read_nodes(source, changes)
     listed = {} if edges.nodes is None else {"nodes": edges.nodes}
     ends = {"sources": edges.sources, "targets": edges.targets}

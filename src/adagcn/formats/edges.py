@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ class EdgeList:
         Whether an undirected graph lists each edge in both directions in this form.
     nodes : IdColumn or None
         All nodes, where the file lists them.
+    unread : tuple of str
+        What else a graph of another library says of its edges.
     """
 
     sources: IdColumn
@@ -46,6 +48,7 @@ class EdgeList:
     weights: NDArray[Any] | None
     both_ways_expected: bool = False
     nodes: IdColumn | None = None
+    unread: tuple[str, ...] = ()
 
 
 def read_edges(
@@ -139,7 +142,7 @@ def _tell(
     """Say what was read of a file and what was not."""
     ends = f"columns {names[0]!r} and {names[1]!r}"
     if table.form:
-        changes.note(f"edges: {n_rows:,} rows of {table.form}, {ends}")
+        changes.note(f"edges: {counted(n_rows, 'row')} of {table.form}, {ends}")
     if n_stripped:
         changes.note(f"spaces around {counted(n_stripped, 'id')} of edges removed")
     if table.unread:
@@ -222,10 +225,16 @@ def _rows(edges: Any) -> NDArray[Any]:
 
 
 def _objects(edges: Any) -> NDArray[Any]:
+    problem = "edges must be a file, a frame, rows of two ids, or a pair (sources, targets)"
+    if isinstance(edges, Mapping):
+        fix = "pass networkx.Graph(edges), or a list of pairs"
+        raise InputError("AGC-I176", problem, got=edges, fix=fix)
     try:
-        return np.array([tuple(edge) for edge in edges], dtype=object)
+        rows = list(edges)
+        if any(isinstance(row, str | bytes) for row in rows):
+            raise TypeError("a word is no pair of letters")
+        return np.array([tuple(row) for row in rows], dtype=object)
     except (TypeError, ValueError) as error:
-        problem = "edges must be a file, a frame, rows of two ids, or a pair (sources, targets)"
         raise InputError("AGC-I173", problem, got=edges) from error
 
 

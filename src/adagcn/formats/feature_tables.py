@@ -114,7 +114,7 @@ def long_features(table: Table, ids: IdColumn, id_name: str, changes: Changes) -
     values = np.ones(n_rows) if not value else _numbers(table, value[0], ids)
     shape = (len(ids.distinct), len(names))
     changes.note(
-        f"features: {n_rows:,} rows of a long table (node {id_name!r}, feature {feature!r}"
+        f"features: {counted(n_rows, 'row')} of a long table (node {id_name!r}, feature {feature!r}"
         + (f", value {value[0]!r})" if value else ", each 1)")
         + f": {counted(shape[0], 'node')} with {counted(shape[1], 'feature')}"
     )

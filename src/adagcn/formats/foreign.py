@@ -91,12 +91,14 @@ def pyg_edges(data: Any) -> EdgeList:
         problem = "edge_index must have two rows, sources and targets"
         raise InputError("AGC-I184", problem, got=tuple(data.edge_index.shape))
     sources, targets = tensor_to_numpy(data.edge_index)
-    weights = next(filter(_is_weights, (getattr(data, n, None) for n in _PYG_WEIGHTS)), None)
+    given = {name: getattr(data, name, None) for name in _PYG_WEIGHTS}
+    weights = next(filter(_is_weights, given.values()), None)
     return EdgeList(
         as_id_column(sources, "edge_index"),
         as_id_column(targets, "edge_index"),
         None if weights is None else tensor_to_numpy(weights).reshape(-1),
         both_ways_expected=True,
+        unread=tuple(n for n, value in given.items() if value is not None and value is not weights),
     )
 
 

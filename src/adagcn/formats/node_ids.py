@@ -96,7 +96,9 @@ def _text_columns(
     columns: Sequence[Any], arguments: Sequence[str], untyped: bool
 ) -> list[IdColumn]:
     texts = [_plain_text(values) for values in columns]
-    distinct, codes = _encoded(pa.chunked_array([c for text in texts for c in text.chunks]))
+    distinct, codes = _encoded(
+        pa.chunked_array([c for text in texts for c in text.chunks], pa.string())
+    )
     ends = np.cumsum([len(text) for text in texts])[:-1]
     stripped = np.zeros(len(distinct), dtype=bool)
     if untyped:

@@ -181,7 +181,7 @@ def _with_feature_table(nodes: Nodes, source: NodeSource, changes: Changes) -> N
         matrix = wide_features(table, ids, set(names), source.rules, changes)
         if table.form:
             changes.note(
-                f"features: {table.n_rows:,} rows of {table.form}, id {names[0]!r}, "
+                f"features: {counted(table.n_rows, 'row')} of {table.form}, id {names[0]!r}, "
                 f"{counted(matrix.values.shape[1], 'column')}"
             )
     nodes = _with_matrix(_with_first_line(nodes, table), matrix, source)
@@ -197,7 +197,7 @@ def _with_json_features(nodes: Nodes, source: NodeSource, value: Any, changes: C
     if found.ids is not None:
         ids = _text_ids(found.ids, "keys of features")
     n_columns = counted(found.matrix.shape[1], "column")
-    changes.note(f"features: {found.matrix.shape[0]:,} rows of {found.form}, {n_columns}")
+    changes.note(f"features: {counted(found.matrix.shape[0], 'row')} of {found.form}, {n_columns}")
     is_open = sparse.issparse(found.matrix)
     matrix = FeatureMatrix(found.matrix, found.names, ids, is_open=is_open and ids is not None)
     return _with_matrix(nodes, matrix, source)
@@ -215,7 +215,7 @@ def _with_svmlight(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
         problem = f"features {str(path)!r} is not readable svmlight: {error}"
         raise FormatError("AGC-F1142", problem, fix="write the file again") from error
     changes.note(
-        f"features: {matrix.shape[0]:,} rows of svmlight, one for each node from 0, "
+        f"features: {counted(matrix.shape[0], 'row')} of svmlight, one for each node from 0, "
         f"{counted(matrix.shape[1], 'column')}"
     )
     nodes = _with_matrix(nodes, FeatureMatrix(matrix, None, None), source)
@@ -274,7 +274,7 @@ def _with_label_table(nodes: Nodes, source: NodeSource, changes: Changes) -> Nod
         if table.unread:
             unread = f"; not used: {', '.join(map(repr, table.unread[:8]))}"
         changes.note(
-            f"labels: {table.n_rows:,} rows of {table.form}, id {names[0]!r}, "
+            f"labels: {counted(table.n_rows, 'row')} of {table.form}, id {names[0]!r}, "
             f"label {names[1]!r}{unread}"
         )
     nodes = _with_first_line(replace(nodes, labels=encoded), table)
