@@ -71,11 +71,17 @@ def read_json(path: Path, argument: str) -> Any:
         except json.JSONDecodeError as error:
             if error.msg != "Extra data" or "\n" not in text.strip():
                 raise
-        lines = [line for line in text.splitlines() if line.strip()]
-        return [json.loads(line, object_pairs_hook=_different_keys) for line in lines]
+        return [_json_line(*line) for line in enumerate(text.split("\n"), 1) if line[1].strip()]
     except (ValueError, RecursionError) as error:
         problem = f"{argument} {str(path)!r} is not readable JSON: {error}"
         raise FormatError("AGC-F1110", problem, fix="write the file again") from error
+
+
+def _json_line(number: int, line: str) -> Any:
+    try:
+        return json.loads(line, object_pairs_hook=_different_keys)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {number}: {error.msg}") from error
 
 
 def is_records(value: Any) -> bool:

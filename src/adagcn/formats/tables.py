@@ -106,9 +106,14 @@ class Columns:
     also: Sequence[str] | None = None
     text_if_few: bool = False
 
-    def resolved(self, available: Sequence[str], argument: str) -> tuple[list[str], list[str]]:
-        """Return the names that ``text`` stands for, and all columns to read."""
-        names = _resolve(self.text, available, argument)
+    def resolved(
+        self, available: Sequence[str], argument: str, hint: str | None = None
+    ) -> tuple[list[str], list[str]]:
+        """Return the names that ``text`` stands for, and all columns to read.
+
+        ``hint`` is what to do if there are fewer columns than wanted.
+        """
+        names = _resolve(self.text, available, argument, hint)
         if self.also is None:
             return names, list(available)
         _check_there(self.also, available, argument)
@@ -255,6 +260,10 @@ def _read_parquet(path: Path, argument: str, wanted: Columns) -> tuple[Table, li
             form = f"a folder of {counted(len(files), 'Parquet file')}"
             available = list(pq.read_schema(files[0]).names)
             names, read = wanted.resolved(available, argument)
+            for file in files[1:]:
+                _check_there(
+                    read, pq.read_schema(file).names, f"the file {file.name!r} of {argument}"
+                )
             data = pa.concat_tables(
                 [pq.read_table(file, columns=read) for file in files],
                 promote_options="permissive",
@@ -306,7 +315,8 @@ def _read_text(
 ) -> tuple[Table, list[str]]:
     dialect = dialect_of(path, argument, rules)
     available = dialect.names
-    names, read = wanted.resolved(available, argument)
+    hint = "name the separator with separator= if the file has another"
+    names, read = wanted.resolved(available, argument, hint)
     text = set(names) | (set(read) if wanted.text_if_few and len(available) <= 3 else set())
     kinds = {name: pa.string() if name in text else pa.float64() for name in read}
     data = read_columns(path, argument, dialect, kinds, rules)
@@ -322,7 +332,9 @@ def _read_text(
     return table, names
 
 
-def _resolve(names: Sequence[str | None], available: Sequence[str], argument: str) -> list[str]:
+def _resolve(
+    names: Sequence[str | None], available: Sequence[str], argument: str, hint: str | None
+) -> list[str]:
     """Return the names of the columns, filling each gap with the column in that place."""
     if len(set(available)) < len(available):
         twice = sorted(name for name, n in Counter(available).items() if n > 1)
@@ -330,8 +342,7 @@ def _resolve(names: Sequence[str | None], available: Sequence[str], argument: st
         raise InputError("AGC-I128", problem, got=twice[:5], fix="rename them")
     if len(available) < len(names):
         problem = f"{argument} needs at least {counted(len(names), 'column')}"
-        fix = "name the separator with separator= if the file has another"
-        raise InputError("AGC-I129", problem, got=list(available), fix=fix)
+        raise InputError("AGC-I129", problem, got=list(available), fix=hint)
     resolved = [available[i] if name is None else name for i, name in enumerate(names)]
     _check_there(resolved, available, argument)
     if len(set(resolved)) < len(resolved):
@@ -349,4 +360,4 @@ def _check_there(names: Sequence[str], available: Sequence[str], argument: str) 
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
