@@ -6,25 +6,22 @@ import os
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from adagcn.errors import GraphNotice, InputError
-from adagcn.formats import foreign
-from adagcn.formats.adjacency import Directed, Duplicates, EdgeRules, SelfLoops
-from adagcn.formats.assembly import Parts, parts_from_edges, parts_from_matrix
-from adagcn.formats.changes import Changes
-from adagcn.formats.edges import read_edges
-from adagcn.formats.feature_tables import FeatureRules, Missing
 from adagcn.formats.frozen import content_digest, read_only
-from adagcn.formats.graph_file import read_graph, write_graph
 from adagcn.formats.node_ids import as_ids
 from adagcn.formats.node_index import NodeIndex
-from adagcn.formats.nodes import NodeSource
-from adagcn.formats.text_files import Progress, TextRules
+
+if TYPE_CHECKING:  # the readers are loaded when something is read
+    from adagcn.formats.adjacency import Directed, Duplicates, SelfLoops
+    from adagcn.formats.assembly import Parts
+    from adagcn.formats.feature_tables import Missing
+    from adagcn.formats.text_files import Progress
 
 Features: TypeAlias = "NDArray[np.floating[Any]] | sparse.csr_array"
 FeatureNorm: TypeAlias = Literal["l1"]
@@ -140,13 +137,15 @@ class Graph:
         """Return the graph itself: clones of an estimator share it."""
         return self
 
-    def positions(self, ids: Any) -> NDArray[np.intp]:
+    def positions(self, ids: Any, argument: str = "ids") -> NDArray[np.intp]:
         """Return the positions of the nodes with these ids, in the order of ``ids``.
 
         Parameters
         ----------
         ids : sequence, array or column of shape (n,) or (n, 1)
             Ids from ``node_ids``; they may repeat.
+        argument : str
+            What to call them in messages.
 
         Returns
         -------
@@ -158,7 +157,7 @@ class Graph:
         InputError
             If an id is unknown, a float, a boolean or not of the type of ``node_ids``.
         """
-        return self._index.locate(ids, "ids")
+        return self._index.locate(ids, argument)
 
     def ids_and_labels(self, nodes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the ids and the label values of the labeled nodes at these positions."""
@@ -224,7 +223,7 @@ class Graph:
         Graph
             The same graph with the converted features.
         """
-        if dtype not in (np.float32, np.float64):
+        if dtype not in (np.float32, np.float64, "float32", "float64"):
             problem = "dtype must be float32 or float64"
             raise InputError("AGC-I133", problem, got=dtype)
         return replace(self, features=self.features.astype(dtype))
@@ -357,14 +356,60 @@ class Graph:
         >>> graph.positions(["eve", "ann"])
         array([2, 0])
 
-        Every layout has an example in ``docs/your-tables.md``; the short of it::
+        Two lines of a file in every layout; ``docs/your-tables.md`` says more::
 
-            Graph.from_edges("edges.csv", features="wide.csv", labels="labels.csv")
-            Graph.from_edges("snap.txt.gz", features="long.csv", labels="labels.parquet")
-            Graph.from_edges("node-link.json", features="features.json", labels="labels.json")
-            Graph.from_edges(edges_frame, features=frame.set_index("id"), labels=series)
-            Graph.from_edges("parquet-folder", features="rows.svm")
+            edges
+              comma, tab, ; or |      source,target
+                                      ann,bob
+              SNAP's                  # FromNodeId ToNodeId
+                                      0 1
+              runs of spaces          0   1
+                                      1  12
+              another separator       1::2
+                                      2::3
+              with weights            source,target,weight
+                                      ann,bob,0.5
+              JSON, node-link         {"nodes": [{"id": "ann"}, {"id": "bob"}],
+                                       "links": [{"source": "ann", "target": "bob"}]}
+              JSON, adjacency lists   {"ann": ["bob", "eve"],
+                                       "bob": ["eve"]}
+              JSON, pairs             [["ann", "bob"],
+                                       ["bob", "eve"]]
+              JSON lines              {"from": "ann", "to": "bob"}
+                                      {"from": "bob", "to": "eve"}
+            features
+              wide                    id,age,height
+                                      ann,31,1.7
+              long                    node,feature,value
+                                      ann,word_7,1
+              JSON, values            {"ann": [31, 1.7],
+                                       "bob": [44, 1.8]}
+              JSON, feature numbers   {"ann": [7, 12, 90],
+                                       "bob": [12]}
+              JSON, named values      {"ann": {"age": 31},
+                                       "bob": {"height": 1.8}}
+              svmlight                1 3:0.5 7:1
+                                      0 2:1
+            labels
+              two columns             id,label
+                                      ann,spam
+              JSON                    {"ann": "spam",
+                                       "bob": "ham"}
+
+        Each file may also be Parquet, or a folder of Parquet files. A pandas frame whose index holds
+        the ids and a pandas column of labels go in as they are::
+
+            Graph.from_edges(edges, features=frame.set_index("id"), labels=series)
         """
+        from adagcn.formats import foreign
+        from adagcn.formats.adjacency import EdgeRules
+        from adagcn.formats.assembly import parts_from_edges, parts_from_matrix
+        from adagcn.formats.changes import Changes
+        from adagcn.formats.edges import read_edges
+        from adagcn.formats.feature_tables import FeatureRules
+        from adagcn.formats.nodes import NodeSource
+        from adagcn.formats.text_files import TextRules
+
         rules = EdgeRules(directed, self_loops, duplicates)
         text = TextRules(separator)
         nodes = NodeSource(
@@ -434,6 +479,10 @@ class Graph:
         Graph
             The graph; errors and notices are those of :meth:`from_edges`.
         """
+        from adagcn.formats.adjacency import EdgeRules
+        from adagcn.formats.assembly import parts_from_matrix
+        from adagcn.formats.nodes import NodeSource
+
         rules = EdgeRules(directed, self_loops, weighted=weighted)
         nodes = NodeSource(features, labels, node_ids, unlabeled=unlabeled)
         return cls._assembled(parts_from_matrix(adjacency, nodes, rules), name)
@@ -473,6 +522,11 @@ class Graph:
         Graph
             The graph; errors and notices are those of :meth:`from_edges`.
         """
+        from adagcn.formats import foreign
+        from adagcn.formats.adjacency import EdgeRules
+        from adagcn.formats.assembly import parts_from_edges
+        from adagcn.formats.nodes import NodeSource
+
         names = [features] if isinstance(features, str) else features
         if isinstance(names, list) and all(isinstance(item, str) for item in names):
             features = foreign.networkx_features(graph, names)
@@ -508,6 +562,11 @@ class Graph:
         Graph
             The graph; errors and notices are those of :meth:`from_edges`.
         """
+        from adagcn.formats import foreign
+        from adagcn.formats.adjacency import EdgeRules
+        from adagcn.formats.assembly import parts_from_edges
+        from adagcn.formats.nodes import NodeSource
+
         rules = EdgeRules(directed, self_loops, duplicates)
         nodes = foreign.pyg_nodes(data, NodeSource(unlabeled=unlabeled))
         return cls._assembled(parts_from_edges(foreign.pyg_edges(data), nodes, rules), name)
@@ -548,6 +607,8 @@ class Graph:
         UnsafeFileError
             If one of its arrays would have to be unpickled.
         """
+        from adagcn.formats.graph_file import read_graph
+
         parts, norm = read_graph(path, max_bytes)
         return replace(cls._assembled(parts, name), feature_norm=norm)
 
@@ -559,6 +620,9 @@ class Graph:
         path : str or path-like
             The file, written completely or not at all.
         """
+        from adagcn.formats.assembly import Parts
+        from adagcn.formats.graph_file import write_graph
+
         parts = Parts(
             self.adjacency,
             self.features,

@@ -18,6 +18,7 @@ from adagcn.cli.ledger import ledger_app
 from adagcn.cli.options import Debug, Quiet
 from adagcn.cli.predict import predict
 from adagcn.cli.reproduce import reproduce
+from adagcn.formats.layouts import layouts_help
 
 app = typer.Typer(name="adagcn", cls=HelpfulGroup, add_completion=False)
 
@@ -41,7 +42,7 @@ def _root(
 
 
 for command in (demo, fit, predict, evaluate, compare, reproduce):
-    app.command(cls=HelpfulCommand)(command)
+    app.command(cls=HelpfulCommand, epilog=layouts_help() if command is fit else None)(command)
 for name, group in (("data", data_app), ("bench", bench_app), ("ledger", ledger_app)):
     app.add_typer(group, name=name, cls=HelpfulGroup)
     for registered in group.registered_commands:

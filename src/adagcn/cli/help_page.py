@@ -57,7 +57,7 @@ def help_page(command: Any, context: typer.Context, width: int) -> str:
     """
     sections = _sections(command, context)
     lines = [*_wrapped(f"Usage: {_usage(command, context)}", width, 7), ""]
-    for paragraph in [*(command.help or "").split("\n\n"), command.epilog or ""]:
+    for paragraph in (command.help or "").split("\n\n"):
         if paragraph.strip():
             lines += [*_paragraph(paragraph, width), ""]
     names = [name for rows in sections.values() for name, _ in rows]
@@ -65,6 +65,8 @@ def help_page(command: Any, context: typer.Context, width: int) -> str:
     for heading, rows in sections.items():
         lines += [typer.style(line, bold=True) for line in wrap(heading, width)]
         lines += [*_rows(rows, column, width), ""]
+    if command.epilog:
+        lines += [*command.epilog.splitlines(), ""]  # as it is: examples of files are laid out
     return "\n".join(lines)
 
 
