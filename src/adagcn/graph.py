@@ -396,8 +396,8 @@ class Graph:
               JSON                    {"ann": "spam",
                                        "bob": "ham"}
 
-        Each file may also be Parquet, or a folder of Parquet files. A pandas frame whose index holds
-        the ids and a pandas column of labels go in as they are::
+        Each file may also be Parquet, or a folder of Parquet files. A pandas frame whose index is
+        the id and a pandas column of labels go in as they are::
 
             Graph.from_edges(edges, features=frame.set_index("id"), labels=series)
         """

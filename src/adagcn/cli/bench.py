@@ -273,6 +273,29 @@ def large(
     _show("large", run, options, common, {"epochs": timed, "fits": fitted})
 
 
+@bench_app.command("reading")
+@with_option_groups
+def reading(
+    options: BenchOptions,
+    common: Common,
+    edges: Annotated[
+        int | None,
+        typer.Option(
+            "--edges", metavar="N", min=10, help="Edges.", show_default="1,000,000; --full 10 times"
+        ),
+    ] = None,
+) -> None:
+    """Time the reading of a file of edges with string ids, against pyarrow's reading of it."""
+    options.check()
+    from adagcn.bench.reading import FULL, QUICK, measure_reading
+
+    asked = {} if edges is None else {"n_edges": edges}
+    plan = options.changed(FULL if options.full else QUICK, **asked)
+    with _measuring(common) as run:
+        run.keep(measure_reading(plan, seed=common.seed, tick=run.tick))
+    _show("reading", run, options, common, {})
+
+
 @bench_app.command("start")
 @with_option_groups
 def start(options: BenchOptions, common: Common) -> None:

@@ -131,6 +131,7 @@ _EXTRA: dict[str, dict[str, Any]] = {
     },
     "start": {"beyond them": lambda facts: f"{facts['beyond_reference']:+.2f} s"},
     "scale": {"peak memory": _megabytes, "of data": _over_data},
+    "reading": {"peak memory": _megabytes, "of the file": _over_data},
 }
 
 
