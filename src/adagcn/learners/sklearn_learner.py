@@ -33,6 +33,22 @@ class FittedSklearn:
         return np.asarray(np.log(np.maximum(proba, _SMALLEST_PROBA)))
 
 
+def check_learner(learner: Any) -> None:
+    """Refuse what cannot be the learner of a hop."""
+    is_estimator = hasattr(learner, "get_params") and not isinstance(learner, type)
+    if (
+        not is_estimator
+        or not hasattr(learner, "predict_proba")
+        or not has_fit_parameter(learner, "sample_weight")
+    ):
+        raise InputError(
+            "AGC-I505",
+            "learner must be a classifier with predict_proba whose fit takes sample_weight",
+            got=learner,
+            fix="use for example sklearn.linear_model.LogisticRegression()",
+        )
+
+
 @dataclass(frozen=True)
 class SklearnFitter:
     """Fits a fresh clone of a classifier on every hop; the boosting loop's ``fit_hop``.
@@ -53,17 +69,6 @@ class SklearnFitter:
     classifier: Any
     n_classes: int
     seed: int
-
-    def __post_init__(self) -> None:
-        if not has_fit_parameter(self.classifier, "sample_weight") or not hasattr(
-            self.classifier, "predict_proba"
-        ):
-            raise InputError(
-                "AGC-I505",
-                "learner must be a classifier with predict_proba whose fit takes sample_weight",
-                got=self.classifier,
-                fix="use for example sklearn.linear_model.LogisticRegression()",
-            )
 
     def __call__(self, task: HopTask) -> FittedSklearn:
         """Return a clone fitted on this hop with weights that average to one.

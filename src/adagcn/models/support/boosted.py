@@ -23,6 +23,7 @@ from adagcn.boosting.samme import BoostingRule, Combination, CombinedVotes
 from adagcn.engines.threads import pool_threads
 from adagcn.errors import InputError, LayerWarning, WeightCollapseWarning
 from adagcn.graph import Graph
+from adagcn.learners.sklearn_learner import check_learner
 from adagcn.models.support import problem as problems
 from adagcn.models.support.boosted_settings import (
     DEFAULTS,
@@ -217,6 +218,8 @@ class BoostedClassifier(NodeClassifier):
         """Return a fit that is checked and ready to run, or to go on where a warm start may."""
         settings = self.resolved_settings()
         before = None
+        if not isinstance(self.warm_start, int | np.bool_):  # "no" would be true
+            raise InputError("AGC-I648", "warm_start must be True or False", got=self.warm_start)
         if self.warm_start and hasattr(self, "state_"):
             before = self.state_.without_cut_layer()
         data = problems.fit_data(self, settings.feature_norm, call)
@@ -251,6 +254,8 @@ class BoostedClassifier(NodeClassifier):
             # A generator or None asks for no seed in particular: the first fit's is gone on with.
             seed = seed if isinstance(self.random_state, int | np.integer) else before.basis.seed
         learner = getattr(self, "learner", None)
+        if learner is not None:
+            check_learner(learner)
         described = None if learner is None else f"{learner!r} ({joblib.hash(clone(learner))[:8]})"
         return FitBasis(steering, data.digest, data.classes, data.nodes, seed, described)
 

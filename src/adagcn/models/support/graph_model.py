@@ -125,7 +125,7 @@ class GraphModelClassifier(NodeClassifier):
         """Return the logarithms of the class probabilities."""
         check_is_fitted(self, "fitted_")
         graph = graph_to_score(self, graph)
-        positions = graph.positions(X)
+        positions = graph.positions(X, "X")
         features = normalized_features(graph, self.params_["feature_norm"])
         inputs = GraphInput(features, graph.adjacency, graph.node_ids)
         with self.computing(X, graph):

@@ -41,6 +41,7 @@ from adagcn.models.support.model_file import (
     tensor_entry,
     to_bytes,
 )
+from adagcn.models.support.problem import checked_graph
 from adagcn.models.support.renamed import renamed
 from adagcn.models.support.settings import Params, checked, without_numpy
 from adagcn.training.loop import TrainingRecord
@@ -93,6 +94,7 @@ def from_file(
             got=file.manifest.model,
             fix="use adagcn.load_model(path), which takes any kind",
         )
+    graph = checked_graph(graph)
     if graph is not None:
         graph = _readable_graph(file.manifest, graph)
     return _restored(kind, file, graph)
@@ -241,7 +243,9 @@ def _input_digest(estimator: Any, state: FitState | None, *, continuable: bool) 
 
 def _class_values(classes: NDArray[Any]) -> ClassValues:
     values = classes.tolist()
-    if classes.dtype.kind == "O" and not all(isinstance(value, str) for value in values):
+    kind = classes.dtype.kind
+    text = kind == "O" and all(isinstance(value, str) for value in values)
+    if kind not in "biufU" and not text:
         raise InputError(
             "AGC-I704",
             "labels of this kind cannot be written to a model file",

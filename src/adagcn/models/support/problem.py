@@ -83,13 +83,11 @@ def _matrix_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
             got="l1",
             fix="put sklearn.preprocessing.Normalizer('l1') in front of the model",
         )
-    features, y = validate_data(estimator, call.X, call.y, accept_sparse="csr", dtype=np.float64)
+    features, y = _validated(estimator, call.X, y=call.y)
     check_magnitude(features)
     train, stop = np.arange(features.shape[0]), None
     if call.X_val is not None:
-        more = validate_data(
-            estimator, call.X_val, reset=False, accept_sparse="csr", dtype=np.float64
-        )
+        more = _validated(estimator, call.X_val, reset=False)
         if sparse.issparse(features) or sparse.issparse(more):
             features = sparse.vstack([features, more], format="csr")
         else:
@@ -98,6 +96,17 @@ def _matrix_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
     checked = FitCall(call.X, y, call.sample_weight, call.X_val, call.y_val)
     nodes, classes = labeled_nodes(train, stop, checked, estimator.class_weight)
     return FitData(features, "none", content_digest([features]), nodes, classes, np.asarray)
+
+
+def _validated(estimator: Any, X: ArrayLike, **how: Any) -> Any:
+    """Return a feature matrix as scikit-learn checks it, its refusals as errors of ours."""
+    try:
+        return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **how)
+    except ValueError as error:
+        problem, *rest = str(error).splitlines()
+        gaps = "fill them in first, for example with sklearn.impute.SimpleImputer"
+        fix = gaps if "NaN" in problem else rest[-1].rstrip(".") if rest else None
+        raise InputError("AGC-I650", problem.rstrip(".:"), fix=fix) from None
 
 
 def kept_columns(
@@ -154,7 +163,7 @@ def rows_to_score(
     if estimator.on_graph_:
         graph = graph_to_score(estimator, graph)
         features = normalized_features(graph, settings.feature_norm)
-        positions = graph.positions(X)
+        positions = graph.positions(X, "X")
     elif graph is not None:
         raise InputError(
             "AGC-I632",
@@ -163,7 +172,7 @@ def rows_to_score(
             fix="fit with AdaGCNClassifier(graph) to classify nodes of a graph",
         )
     else:
-        features = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        features = _validated(estimator, X, reset=False)
         positions = np.arange(features.shape[0])
     columns, coordinates = estimator.columns_, estimator.coordinates_
     return hop_source(features, columns, coordinates, graph, settings), positions
@@ -256,7 +265,9 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     try:
-        if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        if isinstance(random_state, bool | np.bool_):
+            raise ValueError("a truth value is no seed")
+        if isinstance(random_state, int | np.integer):
             np.random.SeedSequence(int(random_state))  # refuses a negative number
             return int(random_state)
         return int(check_random_state(random_state).randint(2**31 - 1))
@@ -289,7 +300,8 @@ def torch_dtype(dtype: np.dtype[Any]) -> torch.dtype:
 def checked_device(device: str) -> str:
     """Return the device if torch can use it here."""
     try:
-        torch.empty(0, device=device).tolist()  # "meta" has no values
+        # Of None torch would make a device of its own choice; "meta" has no values.
+        torch.empty(0, device=torch.device(device)).tolist()
     except (RuntimeError, AssertionError, TypeError) as error:
         raise InputError(
             "AGC-I642",
