@@ -1,8 +1,8 @@
 """Reading a file of edges with string ids, against what pyarrow needs to read its columns.
 
-CPU time, not seconds: pyarrow reads with several threads. Two files: edges in the order in which most
-exports have them (grouped by their source), and edges in random order, the worst case for looking up
-ids.
+CPU time, not seconds: pyarrow reads with several threads. Two files: edges in the order in which
+most exports have them (grouped by their source), and edges in random order, the worst case for
+looking up ids.
 """
 
 from __future__ import annotations

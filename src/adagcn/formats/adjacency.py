@@ -121,9 +121,11 @@ def _plain_adjacency(
     indptr = np.searchsorted(keys, np.arange(n_nodes + 1) * n_nodes)
     keys %= max(n_nodes, 1)
     index_type = sparse.get_index_dtype(maxval=max(len(keys), n_nodes))
-    arrays = keys.astype(index_type), indptr.astype(index_type)
-    ones = np.ones(len(keys), dtype=np.float32)
-    return sparse.csr_array((ones, *arrays), shape=(n_nodes, n_nodes))
+    indices = keys.astype(index_type)
+    del keys, there, back, part, is_new  # a third of the peak, before the weights are made
+    ones = np.ones(len(indices), dtype=np.float32)
+    arrays = (ones, indices, indptr.astype(index_type))
+    return sparse.csr_array(arrays, shape=(n_nodes, n_nodes))
 
 
 def adjacency_from_matrix(

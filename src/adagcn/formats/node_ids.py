@@ -112,7 +112,7 @@ def _text_columns(
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     ids = _strings(distinct.take(pa.array(order)), arguments[0])
-    codes = rank[codes]
+    codes = np.take(rank, codes, out=codes.astype(np.int32, copy=False), mode="clip")
     n_stripped = int(stripped.sum())
     return [
         IdColumn(ids, each, argument, untyped, True, n_stripped)
