@@ -144,6 +144,8 @@ def _completed(
     features = _aligned_features(nodes, ids.get("features"), index, changes)
     if features is None:
         features = sparse.eye_array(len(index.node_ids), dtype=np.float32, format="csr")
+        if source.feature_names is not None:
+            changes.note("feature_names not used, since there are no features", surprising=True)
         changes.note("no features given: each node stands for itself (identity matrix)")
     elif source.rules.missing != "error":
         fill = partial(_neighbor_means, adjacency)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from adagcn.errors import InputError
 
+# What people write for nothing, in lower case.
+GAPS = frozenset(("na", "n/a", "#n/a", "nan", "null", "none", "?", "-"))
 _CANONICAL_DECIMAL = r"\A(?:0|-?[1-9][0-9]*)\z"
 
 
@@ -94,7 +96,17 @@ def is_tensor(value: Any) -> bool:
 
 
 def tensor_to_numpy(tensor: Any) -> NDArray[Any]:
-    """Return a torch tensor's values, wherever it lives and whatever it tracks."""
+    """Return a torch tensor's values, wherever it lives and whatever it tracks.
+
+    Raises
+    ------
+    InputError
+        If the tensor is sparse: as an array it could exhaust memory.
+    """
+    if str(tensor.layout) != "torch.strided":
+        problem = "a sparse tensor cannot be read"
+        fix = "pass a SciPy matrix, or tensor.to_dense() if it is small"
+        raise InputError("AGC-I136", problem, got=tuple(tensor.shape), fix=fix)
     tensor = tensor.detach().cpu()
     if str(tensor.dtype) == "torch.bfloat16":  # NumPy has no such type
         tensor = tensor.float()

@@ -101,8 +101,6 @@ def _from_table(
         columns = _with_first_line(columns, table, changes)
     n_rows = len(columns[0])
     sources, targets = as_id_columns(columns, arguments, untyped=table.untyped)
-    columns.clear()
-    pa.default_memory_pool().release_unused()  # the text of millions of ids, before more is made
     _tell(table, n_rows, names, sources.n_stripped, changes)
     if table.untyped:
         _tell_of_comments(sources, changes)
@@ -143,6 +141,13 @@ def _tell(
     ends = f"columns {names[0]!r} and {names[1]!r}"
     if table.form:
         changes.note(f"edges: {counted(n_rows, 'row')} of {table.form}, {ends}")
+    n_columns = len(names) + len(table.unread)
+    if not table.has_names and n_rows == n_columns > 3:
+        changes.note(
+            f"edges has {n_rows:,} rows and as many columns: an adjacency matrix is read as edges "
+            "only if it is written as a list of them (Graph.from_scipy takes it as an array)",
+            surprising=True,
+        )
     if n_stripped:
         changes.note(f"spaces around {counted(n_stripped, 'id')} of edges removed")
     if table.unread:

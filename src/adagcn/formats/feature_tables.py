@@ -18,7 +18,7 @@ from scipy import sparse
 
 from adagcn.errors import InputError, counted
 from adagcn.formats.changes import Changes
-from adagcn.formats.columns import arrow_to_numpy, as_array
+from adagcn.formats.columns import GAPS, arrow_to_numpy, as_array
 from adagcn.formats.node_ids import IdColumn
 from adagcn.formats.tables import Table
 
@@ -26,7 +26,6 @@ Missing: TypeAlias = Literal["error", "mean", "neighbors"]
 
 _MOST_CATEGORIES = 100  # different values of a column that is one-hot encoded
 _TRUTH = {"true": 1.0, "false": 0.0}
-_GAPS = frozenset(("na", "n/a", "nan", "null", "none", "?", "-"))  # what people write for nothing
 
 
 @dataclass(frozen=True)
@@ -141,8 +140,8 @@ def _once(
         feature, node = entry(row)
         raise InputError(
             "AGC-I1132",
-            f"features has {counted(len(differ), 'row')} that give an entry another value, the "
-            f"first for feature {feature!r} of node {node!r}",
+            f"features lists entries again with another value in {counted(len(differ), 'row')}, "
+            f"the first for feature {feature!r} of node {node!r}",
             got=[float(values[order[differ[0] - 1]]), float(values[row])],
             fix="keep one row per node and feature",
         )
@@ -290,7 +289,7 @@ def _classified_text(column: pa.ChunkedArray) -> tuple[str, NDArray[Any]]:
     """Return what a column of a text file holds: numbers, truth values or text."""
     trimmed = pc.utf8_trim_whitespace(column)
     lower = pc.utf8_lower(trimmed)
-    gap = pc.or_kleene(pc.is_null(lower), pc.is_in(lower, pa.array(sorted({*_GAPS, ""}))))
+    gap = pc.or_kleene(pc.is_null(lower), pc.is_in(lower, pa.array(sorted({*GAPS, ""}))))
     known = pc.if_else(gap, pa.scalar(None, pa.string()), trimmed)
     try:
         return "numbers", np.asarray(known.cast(pa.float64()).to_numpy())
@@ -354,12 +353,13 @@ def _one_hot(table: Table, name: str, changes: Changes) -> tuple[NDArray[Any], l
     categories = [value for value in np.unique(texts).tolist() if value]
     if not 1 <= len(categories) <= _MOST_CATEGORIES:
         problem = f"column {name!r} of {table.argument} has too many different values to encode"
+        fix = f"merge them to at most {_MOST_CATEGORIES}, or leave it out with drop=[{name!r}]"
         if not categories:
             problem = f"column {name!r} of {table.argument} has no value to encode"
-        fix = f"merge them to at most {_MOST_CATEGORIES}, or leave it out with drop=[{name!r}]"
+            fix = f"leave it out with drop=[{name!r}]"
         raise InputError("AGC-I1136", problem, got=len(categories), fix=fix)
     n_gaps = int((texts == "").sum())
-    gaps = f"; {counted(n_gaps, 'row')} without a value are all zero" if n_gaps else ""
+    gaps = f"; zeros in {counted(n_gaps, 'row')} without a value" if n_gaps else ""
     changes.note(f"features: {name!r} one-hot encoded, {counted(len(categories), 'column')}{gaps}")
     encoded = (texts[:, None] == np.array(categories)[None, :]).astype(np.float32)
     return encoded, [f"{name}={value}" for value in categories]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from adagcn.errors import InputError, counted
 from adagcn.formats.changes import Changes
 from adagcn.formats.columns import (
+    GAPS,
     are_decimals,
     as_array,
     as_objects,
@@ -97,9 +98,13 @@ def _stripped(array: NDArray[Any], argument: str, changes: Changes) -> NDArray[A
 def _known(array: NDArray[Any]) -> NDArray[np.bool_]:
     if array.dtype.kind == "f":
         return np.asarray(~np.isnan(array))
-    if array.dtype.kind != "O":
+    if array.dtype.kind not in "OU":
         return np.ones(len(array), dtype=bool)
-    return np.array([not is_missing(value) and value != "" for value in array.tolist()], dtype=bool)
+    return np.array([not (is_missing(v) or _is_blank(v)) for v in array.tolist()], dtype=bool)
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 def _without(
@@ -115,6 +120,9 @@ def _without(
     given = unlabeled if isinstance(unlabeled, list | tuple | set | frozenset) else [unlabeled]
     texts = {str(value) for value in given}
     left = np.array([str(value) not in texts for value in classes.tolist()], dtype=bool)
+    if left.all():
+        listed = ", ".join(map(repr, sorted(texts)))
+        changes.note(f"no label is {listed}, given as unlabeled", surprising=True)
     renumbered = np.append(np.where(left, np.cumsum(left) - 1, UNKNOWN), UNKNOWN)
     n_unlabeled = int((~left[labels[labels >= 0]]).sum()) if len(classes) else 0
     if n_unlabeled:
@@ -125,7 +133,7 @@ def _without(
 def _tell_of_odd_classes(
     labels: NDArray[np.int64], classes: NDArray[Any], unlabeled: Any, changes: Changes
 ) -> None:
-    """Tell of a class −1 beside two or more others, and of classes that differ by spaces only."""
+    """Tell of a class −1 beside two or more others, of too many classes and of odd names."""
     if classes.dtype.kind == "i" and len(classes) > 2 and classes[0] == UNKNOWN:
         n_nodes = int((labels == 0).sum())
         changes.note(
@@ -138,11 +146,25 @@ def _tell_of_odd_classes(
         phrase = f"the labels have {len(classes):,} different values for {n_known:,} nodes"
         changes.note(f"{phrase}: is this the label column?", surprising=True)
     if classes.dtype.kind == "U":
-        names = classes.tolist()
-        alike = [name for name in names if name != name.strip() and name.strip() in names]
-        if alike:
-            phrase = f"classes differ by spaces only: {alike[0]!r} and {alike[0].strip()!r}"
-            changes.note(phrase, surprising=True)
+        _tell_of_odd_names(labels, classes.tolist(), changes)
+
+
+def _tell_of_odd_names(labels: NDArray[np.int64], names: list[str], changes: Changes) -> None:
+    """Tell of classes that differ by spaces or case only, and of words for nothing."""
+    alike = [name for name in names if name != name.strip() and name.strip() in names]
+    if alike:
+        phrase = f"classes differ by spaces only: {alike[0]!r} and {alike[0].strip()!r}"
+        changes.note(phrase, surprising=True)
+    lower = {name.lower(): name for name in names}
+    folded = [name for name in names if lower[name.lower()] != name]
+    if folded:
+        phrase = f"classes differ by case only: {folded[0]!r} and {lower[folded[0].lower()]!r}"
+        changes.note(phrase, surprising=True)
+    for place, name in enumerate(names):
+        if name.lower() in GAPS:
+            n_nodes = counted(int((labels == place).sum()), "node")
+            phrase = f"{name!r} is a class like any other ({n_nodes}); unlabeled={name!r} makes it"
+            changes.note(f"{phrase} mean that the label is unknown", surprising=True)
 
 
 def _of_one_kind(array: NDArray[Any], argument: str) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from adagcn.errors import FormatError, InputError, counted
-from adagcn.formats.columns import is_tensor, tensor_to_numpy
+from adagcn.formats.columns import is_missing, is_tensor, tensor_to_numpy
 
 Matrix: TypeAlias = "NDArray[np.floating[Any]] | sparse.csr_array"
 
@@ -81,7 +82,7 @@ def as_features(
     matrix = as_csr(values, argument) if sparse.issparse(values) else _as_dense(values, argument)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         problem = f"{argument} must be a matrix with one row per node and at least one column"
-        raise InputError("AGC-I140", problem, got=matrix.shape)
+        raise InputError("AGC-I140", problem, got=matrix.shape or type(values).__name__)
     if matrix.dtype.kind not in "biuf":
         problem = f"{argument} must hold real numbers"
         raise InputError("AGC-I141", problem, got=str(matrix.dtype), fix="encode them as numbers")
@@ -194,10 +195,22 @@ def _as_dense(values: Any, argument: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.filled(values.astype(np.float64), np.nan)
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except (TypeError, ValueError) as error:
         problem = f"{argument} must be a matrix of numbers"
         raise InputError("AGC-I146", problem, got=type(values).__name__) from error
+    return _floats(array) if array.dtype == object else array
+
+
+def _floats(array: NDArray[Any]) -> NDArray[Any]:
+    """Return objects as floats if all are numbers, some of them missing or past 64 bits."""
+    if not all(is_missing(value) or isinstance(value, Real) for value in array.flat):
+        return array
+    try:
+        numbers = [np.nan if is_missing(value) else float(value) for value in array.flat]
+    except OverflowError:  # an integer that no float holds
+        return array
+    return np.array(numbers).reshape(array.shape)
 
 
 def _member(members: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:

@@ -73,9 +73,12 @@ def as_id_column(values: Any, argument: str, *, untyped: bool = False) -> IdColu
 
 
 def as_id_columns(
-    columns: Sequence[Any], arguments: Sequence[str], *, untyped: bool = False
+    columns: list[Any], arguments: Sequence[str], *, untyped: bool = False
 ) -> list[IdColumn]:
-    """Return several columns of ids; text is looked at once for all, so they share ``distinct``."""
+    """Return several columns of ids; text is looked at once for all, so they share ``distinct``.
+
+    Columns of text are taken out of the list: millions of texts are not held longer than needed.
+    """
     if all(_is_arrow_text(values) and not values.null_count for values in columns):
         # Millions of rows name far fewer nodes: only the different names become Python strings.
         return _text_columns(columns, arguments, untyped)
@@ -92,14 +95,13 @@ def _id_column(values: Any, argument: str, untyped: bool) -> IdColumn:
     return IdColumn(_canonical(as_array(distinct, argument), argument), codes, argument, untyped)
 
 
-def _text_columns(
-    columns: Sequence[Any], arguments: Sequence[str], untyped: bool
-) -> list[IdColumn]:
-    texts = [_plain_text(values) for values in columns]
-    distinct, codes = _encoded(
-        pa.chunked_array([c for text in texts for c in text.chunks], pa.string())
-    )
-    ends = np.cumsum([len(text) for text in texts])[:-1]
+def _text_columns(columns: list[Any], arguments: Sequence[str], untyped: bool) -> list[IdColumn]:
+    ends = np.cumsum([len(values) for values in columns])[:-1]
+    chunks = [chunk for values in columns for chunk in _plain_text(values).chunks]
+    columns.clear()
+    distinct, codes = _encoded(pa.chunked_array(chunks, pa.string()))
+    chunks.clear()
+    pa.default_memory_pool().release_unused()
     stripped = np.zeros(len(distinct), dtype=bool)
     if untyped:
         trimmed = pc.utf8_trim_whitespace(distinct)

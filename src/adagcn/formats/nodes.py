@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -116,6 +117,10 @@ def _check_columns_used(source: NodeSource) -> None:
             problem = f"{name} is for features or labels in a file or a frame"
             fix = f"leave {name} out"
             raise InputError("AGC-I196", problem, got=getattr(source, name), fix=fix)
+    if source.feature_names is not None and is_table(source.features):
+        problem = "feature_names is for features in an array; a table has names of its own"
+        given = list(source.feature_names)
+        raise InputError("AGC-I1144", problem, got=given[:5], fix="leave feature_names out")
     named = {"one_hot": source.rules.one_hot, "drop": source.rules.drop}
     for name, value in named.items():
         if value and not is_table(source.features):
@@ -149,6 +154,10 @@ def _with_features(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
     if names is not None and len(names) != nodes.features.shape[1]:  # type: ignore[union-attr]
         problem = "feature_names must have one name for each column of features"
         raise InputError("AGC-I1141", problem, got=len(names))
+    if names is not None and len(set(names)) < len(names):
+        twice = sorted(name for name, n in Counter(names).items() if n > 1)
+        problem = "feature_names must all be different"
+        raise InputError("AGC-I1145", problem, got=twice[:5], fix="rename them")
     return nodes
 
 
@@ -174,6 +183,9 @@ def _with_feature_table(nodes: Nodes, source: NodeSource, changes: Changes) -> N
         frame = with_index_as_column(frame)
     wanted = Columns(text, text_if_few=not labels_inside)
     table, names = read_table(frame, "features", wanted, source.text)
+    if not table.n_rows:
+        problem = "features is a table without rows"
+        raise InputError("AGC-I1146", problem, got=table.names, fix="give a row for each node")
     ids = _ids(table, names[0])
     if not labels_inside and not source.rules.one_hot and is_long(table, ids, names[0]):
         matrix = long_features(table, ids, names[0], changes)
@@ -212,7 +224,7 @@ def _with_svmlight(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
     try:
         matrix, targets = load_svmlight_file(content, dtype=np.float64)
     except ValueError as error:
-        problem = f"features {str(path)!r} is not readable svmlight: {error}"
+        problem = f"features {str(path)!r} is not readable svmlight: {str(error).rstrip('.')}"
         raise FormatError("AGC-F1142", problem, fix="write the file again") from error
     changes.note(
         f"features: {counted(matrix.shape[0], 'row')} of svmlight, one for each node from 0, "

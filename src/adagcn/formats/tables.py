@@ -233,11 +233,16 @@ def _read_frame(source: Any, argument: str, wanted: Columns) -> tuple[Table, lis
 def with_index_as_column(source: Any) -> Any:
     """Return a pandas frame with its index as the first column, if the index holds ids.
 
-    It does if it has a name or is of text; other indices only count the rows.
+    It does if it has a name or is of text; other indices only count the rows. An index of several
+    levels is refused.
     """
     index: Any = getattr(source, "index", None)
     if not hasattr(source, "set_index") or not hasattr(index, "dtype"):
         return source
+    if index.nlevels > 1:
+        problem = "a pandas frame or column needs an index of one level"
+        fix = "call reset_index(), and name the column of ids with id_column="
+        raise InputError("AGC-I135", problem, got=list(index.names), fix=fix)
     if index.name is None and index.dtype.kind in "iu":
         return source
     name = index.name if index.name is not None else "index"
