@@ -112,7 +112,9 @@ def test_values_past_float32():
     [
         (np.array([[1j]]), "must hold real numbers; got 'complex128'"),
         (np.array([["a"]]), "must hold real numbers"),
-        (np.array([[None]]), "must hold real numbers; got 'object'"),
+        (np.array([["a", None]], dtype=object), "must hold real numbers; got 'object'"),
+        ([[10**400]], "must hold real numbers; got 'object'"),
+        ([[1, None]], r"holds 1 value \(missing\)"),
         (np.ones(3), r"must be a matrix with one row per node.*got \(3,\)"),
         (np.ones((3, 0)), r"at least one column; got \(3, 0\)"),
         ([[1.0], [1.0, 2.0]], "must be a matrix of numbers"),
