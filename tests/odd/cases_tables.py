@@ -10,6 +10,8 @@ import pickle
 import sqlite3
 import zipfile
 from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +25,7 @@ import pyarrow.parquet as pq
 import torch
 from scipy import sparse
 
+from adagcn.data.splits import make_split
 from adagcn.graph import Graph
 
 from .odd_case import Case
@@ -132,6 +135,96 @@ def _npy(folder: Path) -> Path:
 def _saved(folder: Path, **arrays: Any) -> Path:
     np.savez(folder / "graph.npz", **arrays)
     return folder / "graph.npz"
+
+
+def table(content: str, show: Callable[[Graph], Any] | None = None, **options: Any) -> Call:
+    """Return a call that reads the three nodes of PATH with a table of features."""
+    features = text(content, "features.csv")
+    return graph(PATH, show or values, features=features, **options)
+
+
+def frame(
+    show: Callable[[Graph], Any] | None = None, *, like: Any = pd.DataFrame, **columns: Any
+) -> Call:
+    """Return a call that reads the three nodes of PATH with a frame of features."""
+    return graph(PATH, show or values, features=like({"id": [0, 1, 2], **columns}))
+
+
+def array(features: Any, show: Callable[[Graph], Any] | None = None, **options: Any) -> Call:
+    """Return a call that reads the three nodes of PATH with an array of features."""
+    return graph(PATH, show or values, features=features, **options)
+
+
+def json_table(value: Any, show: Callable[[Graph], Any] | None = None) -> Call:
+    """Return a call that reads the nodes a, b and c with features in JSON."""
+    return graph(ABC, show or values, features=as_json(value, "features.json"))
+
+
+def labeled(given: Any, **options: Any) -> Call:
+    """Return a call that reads the three nodes of PATH with labels."""
+    return graph(PATH, labels, labels=given, **options)
+
+
+def values(graph: Graph) -> list[list[float]]:
+    matrix = graph.features
+    dense: list[list[float]] = (matrix.toarray() if sparse.issparse(matrix) else matrix).tolist()
+    return dense
+
+
+def names(graph: Graph) -> list[str] | None:
+    return None if graph.feature_names is None else graph.feature_names.tolist()
+
+
+def labels(graph: Graph) -> list[Any]:
+    classes = graph.classes.tolist()
+    return [None if label < 0 else classes[label] for label in graph.labels.tolist()]
+
+
+def npz(show: Callable[[Graph], Any] | None = None, **arrays: Any) -> Call:
+    """Return a call that reads a graph file with these arrays."""
+
+    def call(folder: Path) -> tuple[Graph, Any]:
+        read = Graph.from_npz(_saved(folder, **arrays))
+        return read, (show or size)(read)
+
+    return call
+
+
+def ours(show: Callable[[Graph], Any] | None = None, **other: Any) -> Call:
+    """Return a call that reads a file in our layout: two nodes, with some arrays replaced."""
+    adjacency = sparse.csr_array(np.array([[0, 1], [1, 0]], dtype=np.float32))
+    arrays = {
+        "adj_matrix.data": adjacency.data,
+        "adj_matrix.indices": adjacency.indices,
+        "adj_matrix.indptr": adjacency.indptr,
+        "adj_matrix.shape": np.array([2, 2]),
+        "attr_matrix": np.eye(2),
+        "labels": np.array([0, 1]),
+        "class_names": np.array(["u", "v"]),
+        **{name.replace("__", "."): value for name, value in other.items()},
+    }
+    return npz(show, **{name: value for name, value in arrays.items() if value is not None})
+
+
+def split(name: Any, given: Any = None, **options: Any) -> Call:
+    """Return a call that splits ten nodes, whose classes are 0 and 1 in turn; -1 is unlabeled."""
+
+    def call(folder: Path) -> dict[str, int]:
+        classes = [i % 2 for i in range(10)] if given is None else given
+        ring = [(i, (i + 1) % 10) for i in range(10)]
+        built = Graph.from_edges(ring, labels=[None if c < 0 else c for c in classes])
+        ready = {key: value(folder) if callable(value) else value for key, value in options.items()}
+        return make_split(built, name, **ready).sizes
+
+    return call
+
+
+def masks(**arrays: Any) -> Call:
+    return lambda folder: _saved(folder, **arrays)
+
+
+def _mask(*nodes: int, size: int = 10) -> np.ndarray[Any, Any]:
+    return np.isin(np.arange(size), nodes)
 
 
 def _folder(**files: Any) -> Call:
@@ -581,7 +674,9 @@ ID_CASES = [
         "negative ids", graph([(-1, -2)], ids), [-2, -1], "documented: ids are integers of any size"
     ),
     told("ids as 1.0 in a file", graph(text("s,t\n1.0,2.0\n"), ids), ["1.0", "2.0"], "1 row"),
-    refused("ids as floats", graph(np.array([[0.0, 1.0]])), "AGC-I108", "ids cannot be floats"),
+    refused(
+        "ends of edges as floats", graph(np.array([[0.0, 1.0]])), "AGC-I108", "ids cannot be floats"
+    ),
     refused("ids as booleans", graph([(True, False)]), "AGC-I109", "booleans"),
     refused(
         "ids as dates",
@@ -673,10 +768,15 @@ ID_CASES = [
 
 EDGE_CASES = [
     refused(
-        "a negative weight", graph(PATH, weight=[1, -2]), "AGC-I163", "the first in row 1; got -2"
+        "an edge with a negative weight",
+        graph(PATH, weight=[1, -2]),
+        "AGC-I163",
+        "the first in row 1; got -2",
     ),
     refused("a weight of NaN", graph(PATH, weight=[np.nan, 1]), "AGC-I163", "got nan"),
-    refused("an infinite weight", graph(PATH, weight=[np.inf, 1]), "AGC-I163", "got inf"),
+    refused(
+        "an edge with an infinite weight", graph(PATH, weight=[np.inf, 1]), "AGC-I163", "got inf"
+    ),
     refused("a weight past float32", graph(PATH, weight=[1e39, 1]), "AGC-I163", r"1e\+39"),
     told("a weight of zero", graph(PATH, weight=[0, 1]), (3, 1), "1 edge of weight zero dropped"),
     told("a weight below float32", graph(PATH, weight=[1e-60, 1]), (3, 1), "weight zero dropped"),
@@ -1256,7 +1356,7 @@ MATRIX_CASES = [
         "AGC-I199",
         "duplicates",
     ),
-    silent("a networkx graph", nx_graph(_nx(ABC), ids), ["a", "b", "c"], "documented form"),
+    silent("a graph of networkx", nx_graph(_nx(ABC), ids), ["a", "b", "c"], "documented form"),
     told(
         "a directed networkx graph",
         nx_graph(_nx(ABC, nx.DiGraph)),
@@ -1348,6 +1448,1445 @@ MATRIX_CASES = [
     ),
 ]
 
+# Features in tables: kinds of columns
+
+XYZ = [[1], [2], [3]]
+
+COLUMN_CASES = [
+    told("a table in another order", table("id,x\n2,5\n1,4\n0,3\n", ids), [2, 1, 0], "3 rows"),
+    told(
+        "columns of truth values",
+        table("id,x\n0,true\n1,False\n2,TRUE\n"),
+        [[1], [0], [1]],
+        "3 rows",
+    ),
+    refused(
+        "columns of yes and no", table("id,x\n0,yes\n1,no\n2,yes\n"), "AGC-I147", r"one_hot=\['x'\]"
+    ),
+    refused(
+        "a column of text",
+        table("id,x,c\n0,1,red\n1,2,blue\n2,3,red\n"),
+        "AGC-I147",
+        r"'c' of features .* one_hot=\['c'\]",
+    ),
+    told(
+        "a column of text, one-hot",
+        table("id,x,c\n0,1,red\n1,2,blue\n2,3,red\n", names, one_hot=["c"]),
+        ["x", "c=blue", "c=red"],
+        "one-hot encoded, 2 columns",
+    ),
+    told(
+        "all columns of text, one-hot",
+        table("id,c,x\n0,red,1\n1,blue,2\n2,red,3\n", names, one_hot="all"),
+        ["c=blue", "c=red", "x"],
+        "one-hot encoded",
+    ),
+    told(
+        "a column of numbers, one-hot",
+        table("id,x\n0,5\n1,7\n2,5\n", names, one_hot=["x"]),
+        ["x=5", "x=7"],
+        "one-hot",
+    ),
+    told(
+        "one-hot with a gap",
+        table("id,c\n0,red\n1,\n2,blue\n", one_hot=["c"]),
+        [[0, 1], [0, 0], [1, 0]],
+        "zeros in 1 row without a value",
+    ),
+    refused(
+        "one-hot of a column that is not there",
+        table("id,x\n0,1\n1,2\n2,3\n", one_hot=["c"]),
+        "AGC-I1133",
+        "no column 'c'",
+    ),
+    refused(
+        "one-hot of a word", table("id,x\n0,1\n", one_hot="c"), "AGC-I1131", "list of column names"
+    ),
+    refused(
+        "one-hot of a column without values",
+        table("id,c,x\n0,,1\n1,,2\n2,,3\n", one_hot=["c"]),
+        "AGC-I1136",
+        "no value to encode",
+    ),
+    refused(
+        "one-hot of too many values",
+        graph(
+            [(i, i + 1) for i in range(100)],
+            features=pd.DataFrame({"id": range(101), "c": map(str, range(101))}),
+            one_hot=["c"],
+        ),
+        "AGC-I1136",
+        "too many different values",
+    ),
+    refused(
+        "one-hot of an array",
+        array(XYZ, one_hot=["x"]),
+        "AGC-I1140",
+        "one_hot is for features in a file",
+    ),
+    told(
+        "a column left out",
+        table("id,x,d\n0,1,a\n1,2,b\n2,3,c\n", names, drop=["d"]),
+        ["x"],
+        "left out as asked: 'd'",
+    ),
+    refused(
+        "leaving out a column that is not there",
+        table("id,x\n0,1\n1,2\n2,3\n", drop=["d"]),
+        "AGC-I1133",
+        "'d' to drop",
+    ),
+    refused(
+        "leaving out a word", table("id,x\n0,1\n", drop="x"), "AGC-I1131", "drop must be a list"
+    ),
+    refused(
+        "leaving out every column",
+        table("id,x\n0,1\n1,2\n2,3\n", drop=["x"]),
+        "AGC-I1134",
+        "no column but the id",
+    ),
+    refused(
+        "leaving out columns of an array",
+        array(XYZ, drop=["x"]),
+        "AGC-I1140",
+        "drop is for features",
+    ),
+    refused("a table of ids alone", table("id\n0\n1\n2\n"), "AGC-I1134", "no column but the id"),
+    refused(
+        "dates as text",
+        table("id,d,x\n0,2024-01-01,1\n1,2024-01-02,2\n2,2024-01-03,3\n"),
+        "AGC-I147",
+        "text",
+    ),
+    refused(
+        "dates of pandas",
+        frame(d=pd.to_datetime(["2024-01-01"] * 3)),
+        "AGC-I147",
+        r"dates .* drop=\['d'\]",
+    ),
+    refused(
+        "durations", frame(d=pa.array([timedelta(1)] * 3), like=pa.table), "AGC-I147", "durations"
+    ),
+    refused(
+        "times of day",
+        frame(d=[pd.Timestamp("2024-01-01 10:00").time()] * 3),
+        "AGC-I147",
+        r"drop=\['d'\]",
+    ),
+    silent(
+        "decimal numbers",
+        frame(x=pa.array([Decimal("1.5")] * 3), like=pa.table),
+        [[1.5]] * 3,
+        "numbers as they are",
+    ),
+    refused(
+        "objects of decimal numbers",
+        frame(x=[Decimal("1.5"), Decimal(2), "x"]),
+        "AGC-I147",
+        "'x' of features",
+    ),
+    silent(
+        "embeddings in one column",
+        frame(names, e=[[1.0, 2.0]] * 3, like=pl.DataFrame),
+        ["e[0]", "e[1]"],
+        "a vector is as many columns",
+    ),
+    refused(
+        "embeddings of several lengths",
+        frame(e=[[1.0, 2.0], [1.0], [3.0]], like=pl.DataFrame),
+        "AGC-I1137",
+        "lists of numbers of one length",
+    ),
+    refused(
+        "lists of words",
+        frame(e=[["a"], ["b"], ["c"]], like=pl.DataFrame),
+        "AGC-I1137",
+        "lists of numbers",
+    ),
+    refused(
+        "embeddings with a gap",
+        frame(e=[[1.0], [None], [2.0]], like=pl.DataFrame),
+        "AGC-I145",
+        "missing",
+    ),
+    refused(
+        "a node without an embedding",
+        frame(e=[[1.0], None, [2.0]], like=pl.DataFrame),
+        "AGC-I1137",
+        "None",
+    ),
+    silent(
+        "embeddings as arrays in pandas",
+        frame(names, e=[np.ones(2)] * 3),
+        ["e[0]", "e[1]"],
+        "a vector is as many columns",
+    ),
+    refused(
+        "columns within columns",
+        frame(e=[{"a": 1}] * 3, like=pl.DataFrame),
+        "AGC-I147",
+        "'e' of features",
+    ),
+    silent(
+        "categories that are numbers",
+        frame(x=pd.Categorical([1, 2, 1])),
+        [[1], [2], [1]],
+        "a category is its value",
+    ),
+    refused(
+        "categories that are text", frame(c=pd.Categorical(["u", "v", "u"])), "AGC-I147", "text"
+    ),
+    silent(
+        "columns that pandas stores sparsely",
+        frame(x=pd.arrays.SparseArray([0.0, 0.0, 2.0])),
+        [[0], [0], [2]],
+        "the same numbers",
+    ),
+    silent(
+        "columns of objects that are numbers",
+        frame(x=pd.Series([1, 2.5, True], dtype=object)),
+        [[1], [2.5], [1]],
+        "numbers as they are",
+    ),
+    refused("columns of complex numbers", frame(x=[1j, 2, 3]), "AGC-I147", "'x' of features"),
+    silent(
+        "integers past 64 bits",
+        frame(x=[2**64, 1, 2]),
+        [[2.0**64], [1], [2]],
+        "numbers, rounded as any float",
+    ),
+    refused(
+        "numbers with a decimal comma",
+        table("id;x;y\n0;1,5;1\n1;2,5;2\n2;3,5;3\n"),
+        "AGC-I147",
+        "got '1,5'",
+    ),
+    refused(
+        "numbers with a comma for thousands",
+        table('id,x,y\n0,"1,000",1\n1,2,2\n2,3,3\n'),
+        "AGC-I147",
+        "got '1,000'",
+    ),
+    refused("percentages", table("id,x,y\n0,5%,1\n1,6%,2\n2,7%,3\n"), "AGC-I147", "got '5%'"),
+    refused("hexadecimal numbers", table("id,x,y\n0,0x1F,1\n1,2,2\n2,3,3\n"), "AGC-I147", "0x1F"),
+    told(
+        "spaces around numbers",
+        table("id,x,y\n0, 1 ,1\n1, 2,2\n2,3 ,3\n"),
+        [[1, 1], [2, 2], [3, 3]],
+        "3 rows",
+    ),
+    told(
+        "columns named 0, 1, 2",
+        table("id,0,1,2\n0,1,2,3\n1,1,2,3\n2,1,2,3\n", names),
+        ["0", "1", "2"],
+        "3 rows",
+    ),
+    told(
+        "features without column names",
+        table("0,1.5,2\n1,2.5,2\n2,3.5,2\n", names),
+        None,
+        "without column names",
+    ),
+    refused(
+        "features whose columns repeat",
+        table("id,x,x\n0,1,2\n1,2,3\n2,3,4\n"),
+        "AGC-I128",
+        "same name",
+    ),
+]
+
+# Missing and impossible values
+
+GAP = "id,x,y\n0,1,1\n1,{},2\n2,3,3\n"
+
+GAP_CASES = [
+    refused("a missing value", table(GAP.format("")), "AGC-I145", "missing.* node '1', column 'x'"),
+    *(
+        refused(
+            f"a missing value spelled {word}", table(GAP.format(word)), "AGC-I145", "missing='mean'"
+        )
+        for word in ("NA", "n/a", "NaN", "NULL", "None", "?", "-")
+    ),
+    refused(
+        "a missing value spelled by another word",
+        table(GAP.format("unknown")),
+        "AGC-I147",
+        "got 'unknown'",
+    ),
+    refused(
+        "a missing value spelled as in Excel", table(GAP.format("#N/A")), "AGC-I145", "missing"
+    ),
+    told(
+        "a missing value, the mean filled in",
+        table(GAP.format(""), missing="mean"),
+        [[1, 1], [2, 2], [3, 3]],
+        "1 missing value of features filled in",
+    ),
+    told(
+        "a missing value, neighbors filled in",
+        table("id,x,y\n0,5,1\n1,9,2\n2,,3\n", missing="neighbors"),
+        [[5, 1], [9, 2], [9, 3]],
+        r"neighbors \(1\)",
+    ),
+    told(
+        "a missing value without neighbors",
+        table("id,x,y\n0,1,1\n1,2,2\n2,3,3\n3,,4\n", missing="neighbors"),
+        [[1, 1], [2, 2], [3, 3], [2, 4]],
+        r"mean of the column \(1\)",
+    ),
+    refused(
+        "a column without values",
+        table("id,x,y\n0,,1\n1,,2\n2,,3\n", missing="mean"),
+        "AGC-I1135",
+        "columns without any value",
+    ),
+    refused(
+        "a column without values, as it is",
+        table("id,x,y\n0,,1\n1,,2\n2,,3\n"),
+        "AGC-I145",
+        "3 in column 'x'",
+    ),
+    refused(
+        "missing that is no choice",
+        table(GAP.format(""), missing="zero"),
+        "AGC-I1130",
+        "'mean', 'neighbors'",
+    ),
+    refused("pandas.NA", frame(x=pd.array([1, None, 3], dtype="Int64")), "AGC-I145", "missing"),
+    refused(
+        "None among objects", frame(x=pd.Series([1, None, 2], dtype=object)), "AGC-I145", "missing"
+    ),
+    refused("null of polars", frame(x=[1, None, 3], like=pl.DataFrame), "AGC-I145", "missing"),
+    refused(
+        "a truth value that is missing",
+        frame(x=pd.array([True, None, False], dtype="boolean")),
+        "AGC-I145",
+        "missing",
+    ),
+    refused("an infinite value", table(GAP.format("inf")), "AGC-I145", "infinite"),
+    refused("a value past float32", table(GAP.format("1e39")), "AGC-I145", "too large"),
+    refused(
+        "a value past float64", table(GAP.format("1e999")), "AGC-I145", "infinite or too large"
+    ),
+    refused(
+        "an infinite value, gaps filled in",
+        table(GAP.format("inf"), missing="mean"),
+        "AGC-I145",
+        "infinite",
+    ),
+    refused("NaN in an array", array([[1.0], [np.nan], [2.0]]), "AGC-I145", "row 1, column 0"),
+    told(
+        "NaN in an array, the mean filled in",
+        array([[1.0], [np.nan], [2.0]], missing="mean"),
+        [[1], [1.5], [2]],
+        "filled in",
+    ),
+    refused("infinity in an array", array([[1.0], [np.inf], [2.0]]), "AGC-I145", "infinite"),
+    refused(
+        "NaN in a sparse matrix",
+        array(sparse.csr_array([[1.0], [np.nan], [2.0]])),
+        "AGC-I145",
+        "row 1",
+    ),
+    refused("masked values", array(np.ma.array(XYZ, mask=[[0], [1], [0]])), "AGC-I145", "missing"),
+    told(
+        "masked values, the mean filled in",
+        array(np.ma.array(XYZ, mask=[[0], [1], [0]]), missing="mean"),
+        [[1], [2], [3]],
+        "filled in",
+    ),
+    refused("None in a list of rows", array([[1], [None], [2]]), "AGC-I145", "missing"),
+]
+
+# Features as arrays, and how their rows meet the nodes
+
+SHAPE_CASES = [
+    silent(
+        "features of float16", array(np.array(XYZ, dtype=np.float16)), XYZ, "documented: any float"
+    ),
+    silent(
+        "features of truth values",
+        array(np.array(XYZ) > 1),
+        [[0], [1], [1]],
+        "documented: booleans are 0 and 1",
+    ),
+    silent("features of uint8", array(np.array(XYZ, dtype=np.uint8)), XYZ, "documented: integers"),
+    refused("features of complex numbers", array(np.array(XYZ) * 1j), "AGC-I141", "real numbers"),
+    refused("features of text", array([["a"], ["b"], ["c"]]), "AGC-I141", "real numbers"),
+    refused(
+        "features of objects",
+        array(np.array([[1], ["x"], [2]], dtype=object)),
+        "AGC-I141",
+        "real numbers",
+    ),
+    silent(
+        "features of integers past 64 bits",
+        array([[2**70], [1], [2]]),
+        [[2.0**70], [1], [2]],
+        "numbers, rounded as any float",
+    ),
+    refused(
+        "features of dates",
+        array(np.array([["2024-01-01"]] * 3, dtype="M8[D]")),
+        "AGC-I141",
+        "real numbers",
+    ),
+    refused("a flat list of features", array([1, 2, 3]), "AGC-I140", "one row per node"),
+    refused("features of three dimensions", array(np.ones((3, 2, 2))), "AGC-I140", "matrix"),
+    refused("features without columns", array(np.ones((3, 0))), "AGC-I140", "at least one column"),
+    refused(
+        "a sparse matrix without columns",
+        array(sparse.csr_array((3, 0))),
+        "AGC-I140",
+        "at least one column",
+    ),
+    refused("rows of several lengths", array([[1], [1, 2], [3]]), "AGC-I146", "matrix of numbers"),
+    refused("a row too few", array([[1], [2]]), "AGC-I190", "2 rows without ids"),
+    silent(
+        "a row too many", array([[1], [2], [3], [4]], size), (4, 2), "documented: row i is node i"
+    ),
+    refused("rows for ids that are text", graph(ABC, features=XYZ), "AGC-I190", "Pass node_ids"),
+    refused("rows for ids from 1", graph([(1, 2), (2, 3)], features=XYZ), "AGC-I190", "node_ids"),
+    refused(
+        "a row too few for node_ids",
+        array([[1], [2]], node_ids=[0, 1, 2]),
+        "AGC-I195",
+        "3 nodes; got 2",
+    ),
+    refused("features of a dict of arrays", array({"x": [1, 2, 3]}), "AGC-I140", "got 'dict'"),
+    refused(
+        "features of one column of pandas",
+        array(pd.Series([1, 2, 3])),
+        "AGC-I140",
+        "one row per node",
+    ),
+    refused(
+        "features of a generator",
+        array(lambda _: (row for row in XYZ)),
+        "AGC-I140",
+        "got 'generator'",
+    ),
+    refused("features of a number", array(5), "AGC-I140", "got 'int'"),
+    silent(
+        "a tensor that tracks gradients",
+        array(torch.tensor(XYZ, dtype=torch.float32).requires_grad_()),
+        XYZ,
+        "the same numbers",
+    ),
+    silent(
+        "a tensor of bfloat16",
+        array(torch.tensor(XYZ, dtype=torch.bfloat16)),
+        XYZ,
+        "the same numbers",
+    ),
+    refused("a sparse tensor", array(torch.tensor(XYZ).to_sparse()), "AGC-I136", "SciPy matrix"),
+    silent(
+        "a sparse matrix with entries stored twice",
+        array(sparse.coo_array(([1, 1], ([0, 0], [0, 0])), shape=(3, 1))),
+        [[2], [0], [0]],
+        "as SciPy adds them",
+    ),
+    refused(
+        "a sparse matrix of complex numbers",
+        array(sparse.csr_array([[1j], [0], [0]])),
+        "AGC-I141",
+        "real numbers",
+    ),
+    refused(
+        "feature_names too few",
+        array(np.ones((3, 2)), feature_names=["x"]),
+        "AGC-I1141",
+        "one name for each column",
+    ),
+    refused(
+        "feature_names that repeat",
+        array(np.ones((3, 2)), feature_names=["x", "x"]),
+        "AGC-I1145",
+        "different",
+    ),
+    refused(
+        "feature_names for a table",
+        table("id,x\n0,1\n1,2\n2,3\n", feature_names=["y"]),
+        "AGC-I1144",
+        "names of its own",
+    ),
+    told(
+        "feature_names without features",
+        graph(PATH, feature_names=["y"]),
+        (3, 2),
+        "feature_names not used",
+    ),
+    refused(
+        "a node without a row",
+        table("id,x\n0,1.5\n1,2\n", node_ids=[0, 1, 2]),
+        "AGC-I192",
+        "no row for 1 node",
+    ),
+    refused(
+        "an end of an edge without a row",
+        table("id,x\n0,1.5\n1,2.5\n"),
+        "AGC-I104",
+        "does not have",
+    ),
+    told(
+        "a row for a node without edges",
+        table("id,x\n0,1\n1,2\n2,3\n9,4\n", ids),
+        [0, 1, 2, 9],
+        "4 rows",
+    ),
+    refused(
+        "a row for a node that is not listed",
+        table("id,x\n0,1.5\n1,2\n2,3\n9,4\n", node_ids=[0, 1, 2]),
+        "AGC-I104",
+        "does not have",
+    ),
+    refused("a row without an id", table("id,x\n0,1.5\n,2\n2,3\n"), "AGC-I106", "1 missing id"),
+    refused(
+        "two rows for a node",
+        table("id,x,y,z\n0,1,1,1\n0,2,2,2\n1,1,1,1\n2,3,3,3\n"),
+        "AGC-I105",
+        "more than once",
+    ),
+    refused(
+        "rows for ids of another kind", table("id,x\na,1\nb,2\nc,3\n"), "AGC-I112", "not integers"
+    ),
+    refused(
+        "an id column that is not there",
+        table("id,x\n0,1\n1,2\n2,3\n", id_column="node"),
+        "AGC-I131",
+        "no column 'node'",
+    ),
+    refused("an id column of an array", array(XYZ, id_column="id"), "AGC-I196", "id_column is for"),
+    told(
+        "ids in the last column",
+        table("x,id\n5,0\n6,1\n7,2\n", id_column="id"),
+        [[5], [6], [7]],
+        "id 'id'",
+    ),
+    silent(
+        "ids in the index of pandas",
+        array(pd.DataFrame({"x": [7, 8, 9]}, index=pd.Index([2, 1, 0], name="id")), ids),
+        [2, 1, 0],
+        "documented: an index with a name holds ids",
+    ),
+    silent(
+        "ids of text in the index of pandas",
+        graph(ABC, features=pd.DataFrame({"x": [7, 8, 9]}, index=["c", "b", "a"]), show=ids),
+        ["c", "b", "a"],
+        "documented: an index of text holds ids",
+    ),
+    refused(
+        "an index of two levels",
+        graph(
+            ABC,
+            features=pd.DataFrame(
+                {"x": [7.5, 8, 9]}, index=pd.MultiIndex.from_tuples([("a", 1), ("b", 1), ("c", 1)])
+            ),
+        ),
+        "AGC-I135",
+        "one level",
+    ),
+    refused(
+        "features that are not there", array("nowhere.csv"), "AGC-I127", "features cannot be opened"
+    ),
+    refused("a table without rows", table("id,x\n"), "AGC-I1146", "without rows"),
+]
+
+# Long tables, svmlight and JSON
+
+LONG_CASES = [
+    told(
+        "a long table",
+        table("node,feature,value\n0,u,2\n0,v,3\n2,v,4\n"),
+        [[2, 3], [0, 0], [0, 4]],
+        "long table",
+    ),
+    told(
+        "a node that a long table does not list",
+        table("node,word\n0,u\n0,v\n"),
+        [[1, 1], [0, 0], [0, 0]],
+        "2 nodes without any feature",
+    ),
+    told(
+        "features of a long table that are numbers",
+        table("node,word\n0,10\n0,9\n1,10\n", names),
+        ["9", "10"],
+        "long table",
+    ),
+    told(
+        "an entry listed twice",
+        table("node,word\n0,u\n0,u\n1,v\n"),
+        [[1, 0], [0, 1], [0, 0]],
+        "1 repeated row",
+    ),
+    refused(
+        "an entry with two values",
+        table("node,feature,value\n0,u,1\n0,u,2\n"),
+        "AGC-I1132",
+        r"'u' of node .*got \[1.0, 2.0\]",
+    ),
+    refused(
+        "an entry without a value",
+        table("node,feature,value\n0,u,\n0,v,2\n"),
+        "AGC-I1139",
+        "cannot be used",
+    ),
+    refused(
+        "an entry without a feature",
+        table("node,feature,value\n0,,1\n0,v,2\n"),
+        "AGC-I1138",
+        "rows without a feature",
+    ),
+    refused(
+        "an entry whose value is text",
+        table("node,feature,value\n0,u,many\n0,v,2\n"),
+        "AGC-I147",
+        "got 'many'",
+    ),
+    refused(
+        "an entry whose value is infinite",
+        table("node,feature,value\n0,u,inf\n0,v,2\n"),
+        "AGC-I1139",
+        "got inf",
+    ),
+    told(
+        "a node that only a long table lists",
+        table("node,word\n0,u\n0,v\n7,u\n", ids),
+        [0, 1, 2, 7],
+        "long table",
+    ),
+    told(
+        "svmlight",
+        array(text("1 1:0.5 2:2\n0 1:1\n1 2:3\n", "f.svm"), labels),
+        [1, 0, 1],
+        "svmlight",
+    ),
+    told(
+        "svmlight that counts from 0",
+        array(text("0 0:1\n0 1:1\n0 0:2\n", "f.svm")),
+        [[1, 0], [0, 1], [2, 0]],
+        "svmlight",
+    ),
+    told(
+        "svmlight that counts from 1",
+        array(text("0 1:1\n0 2:1\n0 1:2\n", "f.svm")),
+        [[1, 0], [0, 1], [2, 0]],
+        "svmlight",
+    ),
+    told(
+        "svmlight beside labels",
+        array(text("5 1:1\n6 2:1\n5 1:2\n", "f.svm"), labels, labels=["u", "v", "u"]),
+        ["u", "v", "u"],
+        "svmlight",
+    ),
+    refused(
+        "svmlight that is damaged",
+        array(text("1 1:0.5\n0 1:1\n1 2:3\n0 1:x\n", "f.svm")),
+        "AGC-F1142",
+        "not readable svmlight",
+    ),
+    refused(
+        "svmlight out of order",
+        array(text("1 1:1\n0 1:1\n1 2:1\n0 2:1 1:1\n", "f.svm")),
+        "AGC-F1142",
+        "svmlight",
+    ),
+    refused(
+        "svmlight with a row too few", array(text("1 1:1\n0 1:1\n", "f.svm")), "AGC-I190", "2 rows"
+    ),
+    refused(
+        "svmlight as edges",
+        graph(text("1 1:1\n0 1:1\n", "f.svm")),
+        "AGC-I1105",
+        "Pass it as features",
+    ),
+    refused(
+        "targets of svmlight that are no classes",
+        array(text("0.5 1:1\n1.5 1:1\n2.5 1:1\n", "f.svm")),
+        "AGC-I152",
+        "not a whole number",
+    ),
+    told(
+        "JSON lists of values",
+        json_table({"a": [1.5, 2], "b": [3, 4], "c": [5, 6]}),
+        [[1.5, 2], [3, 4], [5, 6]],
+        "a list of 2 values",
+    ),
+    told(
+        "JSON lists of numbers of features",
+        json_table({"a": [0, 2], "b": [1], "c": []}),
+        [[1, 0, 1], [0, 1, 0], [0, 0, 0]],
+        "numbers of a node's features",
+    ),
+    told(
+        "JSON lists of names of features",
+        json_table({"a": ["u"], "b": ["v", "u"], "c": []}),
+        [[1, 0], [1, 1], [0, 0]],
+        "names of a node's features",
+    ),
+    told(
+        "JSON objects of values",
+        json_table({"a": {"u": 2}, "b": {"v": 3}, "c": {}}),
+        [[2, 0], [0, 3], [0, 0]],
+        "named values",
+    ),
+    told(
+        "JSON records of features",
+        json_table([{"id": "a", "x": 1}, {"id": "b", "x": 2}, {"id": "c", "x": 3}]),
+        XYZ,
+        "JSON records",
+    ),
+    told(
+        "JSON rows without ids",
+        graph(PATH, values, features=as_json([[1], [2], [3]], "f.json")),
+        XYZ,
+        "a list of 1 value",
+    ),
+    refused("JSON rows for ids that are text", json_table([[1], [2], [3]]), "AGC-I190", "node_ids"),
+    refused(
+        "a value in JSON that is null",
+        json_table({"a": [1.5], "b": [None], "c": [2]}),
+        "AGC-I145",
+        "missing",
+    ),
+    refused(
+        "a value in JSON that is text",
+        json_table({"a": {"u": "red"}, "b": {}, "c": {}}),
+        "AGC-I1121",
+        "'u' of node 'a'",
+    ),
+    refused(
+        "values in JSON of several lengths",
+        json_table({"a": [1.5, 2], "b": [3], "c": [4]}),
+        "AGC-I1120",
+        "one length",
+    ),
+    refused(
+        "JSON of one value a node",
+        json_table({"a": 1, "b": 2, "c": 3}),
+        "AGC-I1112",
+        "features is JSON",
+    ),
+    refused(
+        "JSON of lists and objects",
+        json_table({"a": [1], "b": {"u": 1}, "c": []}),
+        "AGC-I1112",
+        "features is JSON",
+    ),
+    refused(
+        "a node that JSON lists of values lack",
+        json_table({"a": [1.5], "b": [2]}),
+        "AGC-I104",
+        "does not have",
+    ),
+    told(
+        "a node that JSON objects lack",
+        json_table({"a": {"u": 1}, "b": {"u": 2}}),
+        [[1], [2], [0]],
+        "1 node without any feature",
+    ),
+    refused(
+        "a record without a feature",
+        json_table([{"id": "a", "x": 1.5}, {"id": "b"}, {"id": "c", "x": 2}]),
+        "AGC-I145",
+        "node 'b'",
+    ),
+]
+
+# Labels
+
+LABEL_CASES = [
+    told("labels of -1, 0 and 1", labeled([-1, 0, 1]), [-1, 0, 1], "unlabeled=-1 makes it mean"),
+    silent(
+        "labels of -1 and 1", labeled([-1, 1, 1]), [-1, 1, 1], "two classes, as machines have them"
+    ),
+    told(
+        "labels of -1 that are unknown",
+        labeled([-1, 0, 1], unlabeled=-1),
+        [None, 0, 1],
+        "1 node of labels unlabeled",
+    ),
+    told(
+        "several words for an unknown label",
+        labeled(["?", "a", "none"], unlabeled=["?", "none"]),
+        [None, "a", None],
+        "2 nodes of labels",
+    ),
+    told(
+        "a word for an unknown label that does not occur",
+        labeled(["a", "b", "a"], unlabeled="?"),
+        ["a", "b", "a"],
+        "no label is '\\?'",
+    ),
+    silent(
+        "labels of whole floats",
+        labeled([0.0, 1.0, 2.0]),
+        [0, 1, 2],
+        "documented: whole floats are integers",
+    ),
+    refused(
+        "labels of fractions", labeled([0.5, 1.0, 2.0]), "AGC-I152", "row 0 is not a whole number"
+    ),
+    refused("labels that are infinite", labeled([np.inf, 1.0, 2.0]), "AGC-I152", "got inf"),
+    silent(
+        "labels of NaN", labeled([np.nan, 1.0, 2.0]), [None, 1, 2], "documented: NaN is unknown"
+    ),
+    silent(
+        "labels of None", labeled(["a", None, "b"]), ["a", None, "b"], "documented: None is unknown"
+    ),
+    silent(
+        "labels of pandas.NA",
+        labeled(pd.array([1, None, 2], dtype="Int64")),
+        [1, None, 2],
+        "documented: missing is unknown",
+    ),
+    silent(
+        "labels that are masked",
+        labeled(np.ma.array([1, 7, 2], mask=[0, 1, 0])),
+        [1, None, 2],
+        "documented: masked is unknown",
+    ),
+    silent(
+        "labels that are blank",
+        labeled(np.array(["a", "", "b"])),
+        ["a", None, "b"],
+        "documented: blank is unknown",
+    ),
+    silent(
+        "labels of spaces",
+        labeled(["a", "  ", "b"]),
+        ["a", None, "b"],
+        "documented: blank is unknown",
+    ),
+    silent(
+        "labels of truth values",
+        labeled([True, False, True]),
+        [True, False, True],
+        "documented: booleans",
+    ),
+    refused("labels of several kinds", labeled([1, "a", 2]), "AGC-I151", "all be of one kind"),
+    refused(
+        "labels of complex numbers",
+        labeled(np.array([1j, 2, 3])),
+        "AGC-I150",
+        "integers, strings or booleans",
+    ),
+    refused(
+        "labels of dates",
+        labeled(np.array(["2024-01-01"] * 3, dtype="M8[D]")),
+        "AGC-I150",
+        "integers, strings",
+    ),
+    refused("labels past 64 bits", labeled([2**70, 1, 2]), "AGC-I153", "past 64 bits"),
+    refused("labels in two columns", labeled([[1, 0], [0, 1], [1, 0]]), "AGC-I101", "one column"),
+    refused("labels for all nodes but one", labeled([0, 1]), "AGC-I190", "2 rows"),
+    refused(
+        "a label too few for features", labeled([0, 1], features=XYZ), "AGC-I195", "3 nodes; got 2"
+    ),
+    refused("labels in a set", labeled({0, 1}), "AGC-I100", "must be a list"),
+    refused("a number for all labels", labeled(1), "AGC-I102", "labels must be"),
+    told(
+        "classes that differ by spaces",
+        labeled(["a", "a ", "b"]),
+        ["a", "a ", "b"],
+        "differ by spaces only",
+    ),
+    told(
+        "spaces around labels of a file",
+        labeled(text("id,y\n0, a\n1,a\n2,b\n")),
+        ["a", "a", "b"],
+        "spaces around 1 value",
+    ),
+    told(
+        "classes that differ by case",
+        labeled(["a", "A", "b"]),
+        ["a", "A", "b"],
+        "differ by case only",
+    ),
+    told(
+        "almost as many classes as nodes",
+        graph([(i, i + 1) for i in range(60)], lambda g: g.n_classes, labels=list(range(61))),
+        61,
+        "is this the label column",
+    ),
+    silent("one class for all", labeled([1, 1, 1]), [1, 1, 1], "a model that is fitted says so"),
+    silent(
+        "no label that is known",
+        labeled([None, None, None]),
+        [None, None, None],
+        "a model that is fitted says so",
+    ),
+    silent(
+        "labels by id",
+        labeled({0: "a", 2: "b"}),
+        ["a", None, "b"],
+        "documented: missing nodes are unlabeled",
+    ),
+    told(
+        "labels by ids, one of them unknown",
+        labeled({0: "a", 9: "b"}),
+        ["a", None, None],
+        "1 label left out",
+    ),
+    refused(
+        "labels by ids, all of them unknown",
+        labeled({7: "a", 9: "b"}),
+        "AGC-I1143",
+        "no id in labels",
+    ),
+    refused("labels by ids of another kind", labeled({"0": "a"}), "AGC-I103", "same kind of id"),
+    refused("labels by ids that are floats", labeled({0.0: "a", 1.0: "b"}), "AGC-I108", "floats"),
+    silent("labels by nothing", labeled({}), [None, None, None], "a model that is fitted says so"),
+    told(
+        "a column of pandas whose index holds ids",
+        labeled(pd.Series(["u", "v"], index=pd.Index([2, 0], name="id"))),
+        ["v", None, "u"],
+        "by their index",
+    ),
+    silent(
+        "a column of pandas whose index counts",
+        labeled(pd.Series(["u", "v", "w"])),
+        ["u", "v", "w"],
+        "documented: one label per node",
+    ),
+    silent(
+        "a column of polars",
+        labeled(pl.Series(["u", None, "w"])),
+        ["u", None, "w"],
+        "documented: one label per node",
+    ),
+    silent(
+        "a tensor of labels",
+        labeled(torch.tensor([0, 1, 0])),
+        [0, 1, 0],
+        "documented: one label per node",
+    ),
+    told("a file of labels", labeled(text("id,y\n0,1\n2,0\n")), [1, None, 0], "2 rows"),
+    told(
+        "a file of labels without column names",
+        labeled(text("0,1\n2,0\n")),
+        [1, None, 0],
+        "without column names",
+    ),
+    told(
+        "a file of labels with more columns",
+        labeled(text("id,y,z\n0,1,5\n")),
+        [1, None, None],
+        "not used: 'z'",
+    ),
+    told(
+        "a file with NA among the labels",
+        labeled(text("id,y\n0,a\n1,NA\n2,b\n")),
+        ["a", "NA", "b"],
+        "'NA'",
+    ),
+    told(
+        "labels with leading zeros",
+        labeled(text("id,y\n0,01\n1,1\n2,01\n")),
+        ["01", "1", "01"],
+        "3 rows",
+    ),
+    told(
+        "labels as 1.0 in a file",
+        labeled(text("id,y\n0,1.0\n1,2.0\n2,1.0\n")),
+        ["1.0", "2.0", "1.0"],
+        "3 rows",
+    ),
+    refused(
+        "a node with two labels", labeled(text("id,y\n0,a\n0,b\n")), "AGC-I193", "more than once"
+    ),
+    refused("a label without an id", labeled(text("id,y\n0,a\n,b\n")), "AGC-I106", "missing id"),
+    refused(
+        "a file of labels of one column",
+        labeled(text("y\na\nb\nc\n")),
+        "AGC-I129",
+        "at least 2 columns",
+    ),
+    refused(
+        "a label column that is not there",
+        labeled(text("id,y\n0,a\n"), label_column="class"),
+        "AGC-I131",
+        "no column 'class'",
+    ),
+    refused(
+        "a label column of a list",
+        labeled([0, 1, 2], label_column="y"),
+        "AGC-I196",
+        "label_column is for",
+    ),
+    refused(
+        "one column for id and label",
+        labeled(text("y,id\na,0\n"), id_column="id"),
+        "AGC-I130",
+        "different column",
+    ),
+    told(
+        "labels in the table of features",
+        table("id,x,y\n0,1,a\n1,2,b\n2,3,\n", labels, label_column="y"),
+        ["a", "b", None],
+        "3 rows",
+    ),
+    told(
+        "a first line of labels that is data",
+        graph(ABC, labels, labels=text("a,u\nb,v\nc,u\n")),
+        [None, "v", "u"],
+        "'a' is a node",
+    ),
+    told(
+        "JSON labels by id",
+        graph(ABC, labels, labels=as_json({"a": 1, "c": 0})),
+        [1, None, 0],
+        "JSON object by id",
+    ),
+    told(
+        "JSON labels that are null",
+        graph(ABC, labels, labels=as_json({"a": "u", "b": None})),
+        ["u", None, None],
+        "JSON object",
+    ),
+    told(
+        "JSON records of labels",
+        graph(ABC, labels, labels=as_json([{"id": "a", "y": "u"}])),
+        ["u", None, None],
+        "JSON records",
+    ),
+    refused(
+        "JSON labels that are lists",
+        graph(ABC, labels=as_json({"a": [1], "b": [0]})),
+        "AGC-I1113",
+        "labels is JSON",
+    ),
+    refused(
+        "JSON labels in a list",
+        graph(ABC, labels=as_json(["u", "v", "w"])),
+        "AGC-I1113",
+        "labels is JSON",
+    ),
+    refused(
+        "labels that are not there", labeled("nowhere.csv"), "AGC-I127", "labels cannot be opened"
+    ),
+]
+
+# Graph files
+
+NPZ_CASES = [
+    silent("a file in our layout", ours(labels), ["u", "v"], "documented form"),
+    refused(
+        "a graph file that is not there",
+        lambda _: Graph.from_npz("nowhere.npz"),
+        "AGC-I203",
+        "no such file",
+    ),
+    refused(
+        "a folder as graph file", lambda folder: Graph.from_npz(folder), "AGC-I203", "no such file"
+    ),
+    refused(
+        "an empty graph file",
+        lambda folder: Graph.from_npz(raw(b"", "g.npz")(folder)),
+        "AGC-F201",
+        "not a readable .npz",
+    ),
+    refused(
+        "text as graph file",
+        lambda folder: Graph.from_npz(text("0,1\n", "g.npz")(folder)),
+        "AGC-F201",
+        "not a readable .npz",
+    ),
+    refused(
+        "a graph file that is cut",
+        lambda folder: Graph.from_npz(
+            raw(_saved(folder, a=np.ones(99)).read_bytes()[:-40], "c.npz")(folder)
+        ),
+        "AGC-G212",
+        "truncated or damaged",
+    ),
+    refused(
+        "a graph file with a flipped byte",
+        lambda folder: Graph.from_npz(
+            raw(_flipped(_saved(folder, edges=np.ones((99, 2), dtype=int)).read_bytes()), "c.npz")(
+                folder
+            )
+        ),
+        "AGC-G212",
+        "damaged",
+    ),
+    refused(
+        "a zip of other files",
+        lambda folder: Graph.from_npz(_zipped("edges.csv", "0,1\n")(folder)),
+        "AGC-U205",
+        "name is invalid",
+    ),
+    refused(
+        "a member that leaves its folder",
+        lambda folder: Graph.from_npz(_zipped("../edges.npy", "x")(folder)),
+        "AGC-U205",
+        "name is invalid",
+    ),
+    refused(
+        "a graph file without a graph", npz(a=np.ones(3)), "AGC-F213", "no graph in a known layout"
+    ),
+    refused("a graph file without arrays", npz(), "AGC-F213", "no graph"),
+    refused(
+        "a matrix without its shape", ours(adj_matrix__shape=None), "AGC-F148", "adj_matrix.shape"
+    ),
+    refused(
+        "arrays of a matrix that contradict",
+        ours(adj_matrix__indices=np.array([1, 7])),
+        "AGC-F144",
+        "contradict",
+    ),
+    refused(
+        "a file whose matrix is text",
+        ours(adj_matrix__data=np.array(["a", "b"])),
+        "AGC-F143",
+        "must hold numbers",
+    ),
+    refused(
+        "a file whose matrix is not square",
+        ours(adj_matrix__shape=np.array([2, 3])),
+        "AGC-F116",
+        "square",
+    ),
+    refused(
+        "a file of objects",
+        npz(edges=np.array([[0, 1]], dtype=object)),
+        "AGC-U208",
+        "could run code",
+    ),
+    told(
+        "names that are objects",
+        ours(labels, class_names=np.array(["u", "v"], dtype=object)),
+        [0, 1],
+        "hold Python objects: class_names",
+    ),
+    refused("labels too many", ours(labels=np.array([0, 1, 0])), "AGC-F114", "2 nodes"),
+    refused(
+        "labels beyond the classes", ours(labels=np.array([0, 5])), "AGC-F119", "between -1 and 1"
+    ),
+    refused(
+        "labels that are text beside classes",
+        ours(labels=np.array(["u", "v"])),
+        "AGC-F118",
+        "must be integers",
+    ),
+    refused(
+        "classes that repeat",
+        ours(class_names=np.array(["u", "u"])),
+        "AGC-F113",
+        "all be different",
+    ),
+    silent(
+        "labels without classes",
+        ours(labels, class_names=None, labels=np.array([7, -1])),
+        [7, None],
+        "documented: -1 is unknown in files",
+    ),
+    refused(
+        "labels of fractions in a file",
+        ours(class_names=None, labels=np.array([0.5, 1])),
+        "AGC-F116",
+        "whole number",
+    ),
+    refused("features of another length", ours(attr_matrix=np.eye(3)), "AGC-F116", "2 nodes"),
+    refused(
+        "NaN in a file", ours(attr_matrix=np.array([[np.nan], [1]])), "AGC-F116", "cannot be used"
+    ),
+    refused(
+        "ids in a file that repeat",
+        ours(node_ids=np.array(["a", "a"])),
+        "AGC-F116",
+        "more than once",
+    ),
+    refused(
+        "a norm of a newer release", ours(feature_norm=np.array("l2")), "AGC-F115", "newer release"
+    ),
+    refused(
+        "a file that is too large",
+        lambda folder: Graph.from_npz(
+            _saved(folder, edges=np.zeros((99, 2), dtype=int)), max_bytes=100
+        ),
+        "AGC-U207",
+        "more than the 100 allowed",
+    ),
+    told(
+        "edges and features",
+        npz(edges=np.array(PATH), node_features=np.ones((3, 2))),
+        (3, 2),
+        "edges from edges, features from node_features",
+    ),
+    told(
+        "edges as PyTorch Geometric has them",
+        npz(edge_index=np.array([[0, 1], [1, 0]]), x=np.ones((2, 1))),
+        (2, 1),
+        "edge_index",
+    ),
+    told(
+        "edges the other way round",
+        npz(edges=np.array([[0, 1, 2], [1, 2, 0]])),
+        (3, 3),
+        "edges from edges",
+    ),
+    refused(
+        "edges of three columns",
+        npz(edges=np.ones((4, 3), dtype=int)),
+        "AGC-F214",
+        "two rows or two columns",
+    ),
+    refused("edges of floats", npz(edges=np.array([[0.0, 1.0]])), "AGC-F214", "node positions"),
+    refused(
+        "edge weights too few",
+        npz(edges=np.array(PATH), edge_weight=np.ones(1)),
+        "AGC-F215",
+        "one value for each",
+    ),
+    told("a dense adjacency", npz(adj=np.array([[0, 1], [1, 0]])), (2, 1), "edges from adj"),
+    told(
+        "arrays that are not read",
+        npz(edges=np.array(PATH), extra=np.ones(3)),
+        (3, 2),
+        "not read: extra",
+    ),
+    told(
+        "names of nodes that repeat",
+        npz(edges=np.array(PATH), node_names=np.array(["a", "a", "b"])),
+        (3, 2),
+        "not different names",
+    ),
+    told(
+        "labels of one column",
+        npz(labels, edges=np.array(PATH), labels=np.array([[0], [1], [-1]])),
+        [0, 1, None],
+        "labels from labels",
+    ),
+    refused(
+        "labels in a file in two columns",
+        npz(edges=np.array(PATH), labels=np.eye(3, dtype=int)),
+        "AGC-F116",
+        "one column",
+    ),
+]
+
+# Splits
+
+SPLIT_CASES = [
+    *(
+        refused(f"a split called {name!r}", split(name), "AGC-I222", "no such split")
+        for name in (
+            "",
+            "random",
+            "val",
+            "val:20",
+            "test:-1",
+            "VAL:0",
+            "val:0 ",
+            "holdout:x",
+            "public:1",
+        )
+    ),
+    refused("a split of no labels", split("holdout:0", [-1] * 10), "AGC-I227", "no node has one"),
+    refused("a share of all", split("holdout:0", score=1.0), "AGC-I238", "below 1"),
+    refused("a negative share", split("holdout:0", score=-0.1), "AGC-I238", "at least 0"),
+    refused("a share of NaN", split("holdout:0", score=float("nan")), "AGC-I238", "got nan"),
+    refused(
+        "one and a half nodes to stop on", split("holdout:0", stop=1.5), "AGC-I239", "whole number"
+    ),
+    refused(
+        "more nodes to stop on than there are",
+        split("holdout:0", stop=100),
+        "AGC-I242",
+        "more than the",
+    ),
+    silent(
+        "no node to stop on",
+        split("holdout:0", stop=0),
+        {"train": 8, "stop": 0, "score": 2},
+        "asked for",
+    ),
+    silent(
+        "a class with one label",
+        split("holdout:0", [0] * 9 + [1]),
+        {"train": 7, "stop": 1, "score": 2},
+        "documented: a single label is trained on",
+    ),
+    refused("no node to train on", split("holdout:0", train_per_class=0), "AGC-I237", "at least 1"),
+    refused(
+        "n_known for a share", split("holdout:0", n_known=5), "AGC-I243", "n_known has no meaning"
+    ),
+    refused(
+        "nodes per class and a share",
+        split("holdout:0", train_per_class=2, score=0.2),
+        "AGC-I244",
+        "exclude each other",
+    ),
+    refused(
+        "a share to stop on for the paper's split",
+        split("val:0", stop=0.2),
+        "AGC-I245",
+        "whole number of nodes",
+    ),
+    refused("a class too small", split("stratified:0", [0] * 9 + [1]), "AGC-I231", "class '1'"),
+    refused("a share past one", split("stratified:0", stop=2.0), "AGC-I226", "between 0 and 1"),
+    refused("the paper's split of ten nodes", split("val:0"), "AGC-I224", "Use holdout:0"),
+    refused("the public split of one's own graph", split("public"), "AGC-I229", "public split"),
+    refused("a split of a file without a file", split("file:0"), "AGC-I246", "needs a file"),
+    refused(
+        "a split of a file that is not there",
+        split("file:0", splits_file="nowhere.npz"),
+        "AGC-I203",
+        "no such file",
+    ),
+    refused(
+        "a file without splits",
+        split("file:0", splits_file=masks(a=np.ones(3))),
+        "AGC-F249",
+        "no splits in a known layout",
+    ),
+    refused(
+        "a split beyond those of the file",
+        split("file:3", splits_file=masks(train_mask=_mask(0), test_mask=_mask(1))),
+        "AGC-I251",
+        "1 split",
+    ),
+    silent(
+        "masks of one split",
+        split(
+            "file:0",
+            splits_file=masks(train_mask=_mask(0, 1), val_mask=_mask(2), test_mask=_mask(3)),
+        ),
+        {"train": 2, "stop": 1, "score": 1},
+        "documented form",
+    ),
+    refused(
+        "masks that overlap",
+        split("file:0", splits_file=masks(train_mask=_mask(0, 1), test_mask=_mask(1))),
+        "AGC-I220",
+        "share 1",
+    ),
+    refused(
+        "masks of another graph",
+        split("file:0", splits_file=masks(train_mask=_mask(0, size=8), test_mask=_mask(1, size=8))),
+        "AGC-I255",
+        "10 nodes",
+    ),
+    refused(
+        "masks of two sizes",
+        split("file:0", splits_file=masks(train_mask=_mask(0), test_mask=_mask(1, size=8))),
+        "AGC-I255",
+        "got 8",
+    ),
+    refused(
+        "masks of floats",
+        split("file:0", splits_file=masks(train_mask=_mask(0) * 0.5, test_mask=_mask(1))),
+        "AGC-F254",
+        "true and false",
+    ),
+    refused(
+        "masks of other numbers",
+        split("file:0", splits_file=masks(train_mask=np.arange(10), test_mask=_mask(1))),
+        "AGC-F254",
+        "true and false",
+    ),
+    refused(
+        "masks that train on nothing",
+        split("file:0", splits_file=masks(train_mask=_mask(), test_mask=_mask(1))),
+        "AGC-I232",
+        "non-empty",
+    ),
+    told(
+        "masks with nodes without a label",
+        split(
+            "file:0",
+            [-1, 0, 1, 0, 1, 0, 1, 0, 1, 0],
+            splits_file=masks(train_mask=_mask(0, 1, 2), test_mask=_mask(3)),
+        ),
+        {"train": 2, "stop": 0, "score": 1},
+        "1 node without a label",
+    ),
+    refused(
+        "masks that train on unlabeled nodes",
+        split(
+            "file:0",
+            [-1, 0, 1, 0, 1, 0, 1, 0, 1, 0],
+            splits_file=masks(train_mask=_mask(0), test_mask=_mask(3)),
+        ),
+        "AGC-I248",
+        "no node that has a label",
+    ),
+    refused(
+        "positions beyond the graph",
+        split("file:0", splits_file=masks(train_idx=np.array([0, 99]), test_idx=np.array([1]))),
+        "AGC-I221",
+        "beyond",
+    ),
+    refused(
+        "positions that are negative",
+        split("file:0", splits_file=masks(train_idx=np.array([-1]), test_idx=np.array([1]))),
+        "AGC-I234",
+        "negative",
+    ),
+    refused(
+        "positions that repeat",
+        split("file:0", splits_file=masks(train_idx=np.array([0, 0]), test_idx=np.array([1]))),
+        "AGC-I233",
+        "twice",
+    ),
+    refused(
+        "positions that are floats",
+        split("file:0", splits_file=masks(train_idx=np.array([0.0]), test_idx=np.array([1]))),
+        "AGC-F252",
+        "node positions",
+    ),
+    refused(
+        "packed masks of another size",
+        split(
+            "file:0",
+            splits_file=masks(
+                train=np.zeros((1, 9), dtype=np.uint8),
+                test=np.zeros((1, 9), dtype=np.uint8),
+                n_nodes=np.array(10),
+            ),
+        ),
+        "AGC-F253",
+        "packed bits",
+    ),
+    silent(
+        "a table of words",
+        split("file:0", splits_file=text("id,s\n0,train\n1,Valid\n2,test\n3,\n")),
+        {"train": 1, "stop": 1, "score": 1},
+        "documented form",
+    ),
+    refused(
+        "a table of other words",
+        split("file:0", splits_file=text("id,s\n0,train\n1,dev\n")),
+        "AGC-I256",
+        "'dev'",
+    ),
+    refused(
+        "a table of unknown nodes",
+        split("file:0", splits_file=text("id,s\n0,train\n77,test\n")),
+        "AGC-I104",
+        "does not have",
+    ),
+    refused(
+        "a table with a node twice",
+        split("file:0", splits_file=text("id,s\n0,train\n0,test\n1,test\n")),
+        "AGC-I220",
+        "share 1",
+    ),
+    refused(
+        "a table without a column of words",
+        split("file:0", splits_file=text("id\n0\n1\n")),
+        "AGC-I129",
+        "at least 2 columns",
+    ),
+    refused(
+        "a table of other ids",
+        split("file:0", splits_file=text("id,s\nann,train\nbob,test\n")),
+        "AGC-I112",
+        "not integers",
+    ),
+]
+
 TABLE_CASES = [
     *SEPARATOR_CASES,
     *HEADER_CASES,
@@ -1358,4 +2897,11 @@ TABLE_CASES = [
     *FRAME_CASES,
     *ARRAY_CASES,
     *MATRIX_CASES,
+    *COLUMN_CASES,
+    *GAP_CASES,
+    *SHAPE_CASES,
+    *LONG_CASES,
+    *LABEL_CASES,
+    *NPZ_CASES,
+    *SPLIT_CASES,
 ]
