@@ -22,7 +22,7 @@ ALGORITHM = (
     "learners/perceptron.py",
     "propagation/hops.py",
 )
-MOST_LINES_OF_CODE = 775  # of the six files, docstrings and comments not counted
+MOST_LINES_OF_CODE = 780  # of the six files, docstrings and comments not counted
 
 # What importing AdaGCNClassifier loads of this package; 77 files with 10,127 lines before the rooms
 # were redrawn. Raise these numbers only with a reason.

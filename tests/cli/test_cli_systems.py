@@ -41,7 +41,7 @@ def test_models_are_compared_each_with_its_own_preset(run_cli, tables, tmp_path)
     refused = run_cli(*words, "--presets", "adagcn_paper")
     assert "--presets has none for mlp; got 'adagcn_paper'" in refused.stderr
     refused = run_cli("fit", *tables.with_labels, "--model", "appnp", "--preset", "tuned")
-    assert "preset must be one of paper, authors, adagcn_paper; got 'tuned'" in refused.stderr
+    assert "--preset must be one of paper, authors, adagcn_paper; got 'tuned'" in refused.stderr
 
 
 def test_a_spec_may_leave_the_preset_to_the_model(run_cli, tmp_path):

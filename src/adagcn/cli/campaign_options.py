@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from adagcn.cli.command_state import current_state
 from adagcn.cli.options import Common
 from adagcn.cli.output import check_out, note, print_json, screen
 from adagcn.errors import InputError, counted
@@ -220,9 +221,8 @@ def _bar(ledger: Path) -> Iterator[OnProgress]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[left]}"),
     )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
+    hidden = current_state().quiet or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
         task = progress.add_task("", total=None, left="")
 
         def show(done: int, total: int, seconds_left: float | None) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from adagcn.cli.option_words import in_options
 from adagcn.cli.options import DataDir, Offline
 from adagcn.cli.output import screen
 from adagcn.errors import InputError
@@ -326,7 +327,8 @@ def graph_facts(graph: Graph) -> dict[str, Any]:
 
 def reading_rows(graph: Graph) -> list[tuple[str, str]]:
     """Return what was read, changed and left out as names and values to show."""
-    return [("" if number else "read", phrase) for number, phrase in enumerate(graph.changes)]
+    phrases = [in_options(phrase) for phrase in graph.changes]
+    return [("" if number else "read", phrase) for number, phrase in enumerate(phrases)]
 
 
 def graph_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:

@@ -60,9 +60,9 @@ REMEDIES = {
     "AGC-I120": "give an .npz graph as DATA, not as a table",
     "AGC-I614": "make the labels all numbers or all text",
     "AGC-I616": "add labeled nodes of another class to --labels",
-    "AGC-I621": "use a split that has stopping nodes, or --set validation_fraction=0.2",
+    "AGC-I621": "raise --stop, or use a split that has stopping nodes",
     "AGC-I633": "name the graph: DATA, or --edges with its tables",
-    "AGC-I641": "label more nodes, or use --set validation_fraction=0",
+    "AGC-I641": "label more nodes, or use --stop 0",
     "AGC-F705": "give a file that adagcn fit --out wrote",
     "AGC-I624": "give a file that adagcn fit --out wrote",
 }
@@ -78,6 +78,8 @@ _NAMED = re.compile(
     rf"(?<!['\w-])(?:{'|'.join(name for name in OPTIONS if '_' in name)})(?!['\w=])"
 )
 _FLAG = re.compile("|".join(FLAGS))
+# English words that are arguments where a sentence begins with them and a demand.
+_SUBJECT = re.compile(r"^(?=(?:metric|model|preset|separator) must be )")
 
 
 def in_options(text: str) -> str:
@@ -101,7 +103,7 @@ def error_in_options(error: AdaGCNError) -> str:
     fix = REMEDIES.get(error.code, error.fix)
     translated = AdaGCNError(
         error.code,
-        in_options(error.problem),
+        in_options(_SUBJECT.sub("--", error.problem)),
         got=error.got,
         fix=None if fix is None else in_options(fix),
     )

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from adagcn.cli.command_state import current_state
+from adagcn.engines.threads import MOST_THREADS
 
 EVERYWHERE = "Options of every command"
 _NAMED_DATA = "Where named data sets come from"
@@ -93,6 +94,7 @@ class Common:
             "--threads",
             metavar="N",
             min=1,
+            max=MOST_THREADS,
             help="Threads to compute with; their number may change the last digits.",
             rich_help_panel=EVERYWHERE,
         ),

@@ -167,4 +167,6 @@ def _read_ids(nodes: str, id_column: str | None, graph: Graph) -> NDArray[Any]:
         table, names = read_table(Path(nodes), "--nodes", Columns([id_column], also=()))
         asked = as_id_column(table.columns[names[0]], "--nodes", untyped=table.untyped)
     known = as_id_column(graph.node_ids, "the graph")
-    return of_one_kind([asked, known])[0].ids
+    ids = of_one_kind([asked, known])[0].ids
+    graph.positions(ids, "--nodes")  # here, where the option has a name
+    return ids

@@ -60,11 +60,12 @@ def parse_settings(
 def _check_name(name: str, allowed: Collection[str], model: str) -> None:
     if name in allowed:
         return
-    from adagcn.models.support.renamed import moved
+    from adagcn.models.support.renamed import NEW_NAMES, moved
 
     error = moved(model, name, allowed)
     if error is not None:
-        raise error
+        fix = f"write --set {NEW_NAMES[name]}=VALUE"
+        raise InputError(error.code, error.problem, got=name, fix=fix)
     near = get_close_matches(name, allowed, n=1)
     raise InputError(
         "AGC-I807",

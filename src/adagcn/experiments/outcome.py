@@ -46,7 +46,12 @@ class CellOutcome:
     @property
     def summary(self) -> Summary | None:
         """Mean and intervals; None if no run is finished."""
-        return summarize(_grids([self])[0]) if self.finished else None
+        return summarize(self.scores) if self.finished else None
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The metric by split and initialization, NaN where a run is missing."""
+        return _grids([self])[0]
 
     @property
     def accuracy(self) -> NDArray[np.float64]:

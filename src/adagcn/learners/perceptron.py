@@ -63,9 +63,7 @@ class TwoLayerPerceptron(nn.Module):
     ) -> None:
         super().__init__()
         widths = {"hidden_units": hidden_units, "variant.n_members": n_members}
-        if n_members == 1:
-            del widths["variant.n_members"]
-        size = ParameterCount(dtype.itemsize, widths)
+        size = ParameterCount(dtype.itemsize, {k: v for k, v in widths.items() if v > 1})
         size.add(n_members * hidden_units * (n_features + n_classes))
         self.input_dropout = input_dropout
         self.hidden_dropout = hidden_dropout

@@ -226,9 +226,15 @@ def check_hop_fits(shape: tuple[int, ...], bytes_of_a_value: float) -> None:
         bytes_of_a_value * n_nodes * n_columns,
         f"a hop with {n_columns:,} feature columns of {n_nodes:,} nodes",
         got=f"{n_nodes:,} × {n_columns:,} values",
-        fix="set max_features to fewer columns; for a graph without features, where every node is "
-        "a column, choose another stand-in (--stand-in)",
+        fix="lower max_features; of a graph without features, AdaGCN then uses coordinates of the "
+        "nodes instead of a column for each",
     )
+
+
+def as_dense_hop(features: sparse.csr_array) -> NDArray[Any]:
+    """Return sparse features as a dense array, if the machine has the memory."""
+    check_hop_fits(features.shape, features.dtype.itemsize)
+    return np.asarray(features.toarray())
 
 
 def used_up() -> InputError:

@@ -16,7 +16,7 @@ from adagcn.errors import InputError
 from adagcn.graph import Features
 from adagcn.propagation.blocks import (
     BlockedPropagator,
-    check_hop_fits,
+    as_dense_hop,
     root_mean_square,
     row_blocks,
     used_up,
@@ -181,7 +181,4 @@ def in_cheaper_form(features: Features) -> Features:
     if isinstance(features, np.ndarray):
         return features
     n_entries = features.shape[0] * features.shape[1]
-    if features.nnz <= DENSE_ABOVE * n_entries:
-        return features
-    check_hop_fits(features.shape, features.dtype.itemsize)
-    return features.toarray()
+    return as_dense_hop(features) if features.nnz > DENSE_ABOVE * n_entries else features

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """One row of :func:`comparison_figure`; accuracies are between 0 and 1.
+    """One row of :func:`comparison_figure`; scores are between 0 and 1.
 
     Attributes
     ----------
     label : str
         The name, with its preset.
     mean : float
-        Mean accuracy over all runs.
+        Mean score over all runs.
     interval : (float, float) or None
         95 % interval of the mean.
     split_means : sequence of float
-        The mean accuracy on each split.
+        The mean score on each split.
     """
 
     label: str
@@ -49,14 +49,16 @@ def compared_models(found: Sequence[CellOutcome]) -> list[ComparedModel]:
             f"{each.cell.row.model}, {each.cell.row.preset}",
             summary.mean,
             summary.interval,
-            split_means(each.accuracy),
+            split_means(each.scores),
         )
         for each in found
         if (summary := each.summary) is not None
     ]
 
 
-def comparison_figure(rows: Sequence[ComparedModel], *, title: str) -> Figure:
+def comparison_figure(
+    rows: Sequence[ComparedModel], *, title: str, measure: str = "accuracy"
+) -> Figure:
     """Draw each model with its mean, interval and splits, the best model on top.
 
     Parameters
@@ -65,6 +67,8 @@ def comparison_figure(rows: Sequence[ComparedModel], *, title: str) -> Figure:
         At least one model, in any order; models with equal means keep theirs.
     title : str
         What was measured, on one line.
+    measure : str
+        What the scores are called.
     """
     _check(rows, "rows", "AGC-I970")
     figure = new_figure(1.2 + 0.4 * len(rows))
@@ -73,7 +77,7 @@ def comparison_figure(rows: Sequence[ComparedModel], *, title: str) -> Figure:
     for height, row in enumerate(ranked):
         _draw_model(axes, height, row)
     axes.margins(x=0.04)
-    axes.set_xlabel("accuracy in %", color=GRAY)
+    axes.set_xlabel(f"{measure} in %", color=GRAY)
     name_rows(axes, [row.label for row in ranked])
     _head(figure, title, "dots: splits; line: mean; bar: 95 % interval of the mean")
     return figure
