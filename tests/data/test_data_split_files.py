@@ -179,7 +179,7 @@ def test_other_arrays_are_refused(tmp_path, arrays, error, message):
     ("ids", "word", "message"),
     [
         (None, "maybe", r"column 's0' of splits_file must hold train, stop, test.*got \['maybe'\]"),
-        (["0"] * N, "train", "train_nodes has a node twice"),
+        (["0"] * N, "train", "splits_file has 1 node in more than one row"),
         ([f"n{k}" for k in range(N)], "train", "n0"),
     ],
 )

@@ -103,7 +103,7 @@ def test_unlabeled_nodes_are_in_no_split():
 
 
 def test_protocol_says_when_the_graph_is_too_small():
-    with pytest.raises(InputError, match=r"n_known=1,500 .* got 900\. Use holdout:0"):
+    with pytest.raises(InputError, match=r"1,500 labeled nodes .* got 900\. Use holdout:0"):
         gasteiger_split(labels_of(900), "val", 0)
 
 

@@ -1226,6 +1226,15 @@ FRAME_CASES = [
 # Arrays, lists, tensors
 
 ARRAY_CASES = [
+    refused(
+        "a list of records", graph([{"source": "a", "target": "b"}]), "AGC-I173", "pandas.DataFrame"
+    ),
+    refused(
+        "an array of named fields",
+        graph(np.array([(0, 1)], dtype=[("s", int), ("t", int)])),
+        "AGC-I172",
+        "two ids",
+    ),
     silent("an array of shape (n, 2)", graph(np.array(PATH)), (3, 2), "documented form"),
     refused(
         "an array of shape (2, n)", graph(np.array([[0, 1, 2], [1, 2, 0]])), "AGC-I172", "tuple"
@@ -1263,6 +1272,38 @@ ARRAY_CASES = [
 # Matrices, networkx and PyTorch Geometric
 
 MATRIX_CASES = [
+    refused(
+        "a number as networkx graph",
+        lambda _: Graph.from_networkx(5),
+        "AGC-I185",
+        "networkx graph; got 'int'",
+    ),
+    refused(
+        "a number as PyTorch Geometric", lambda _: Graph.from_pyg(5), "AGC-I186", "Data object"
+    ),
+    refused("a number as matrix", matrix(5), "AGC-I194", "int"),
+    refused(
+        "rows of a matrix of several lengths",
+        matrix([[0, 1], [1]]),
+        "AGC-I146",
+        "matrix of numbers",
+    ),
+    refused(
+        "a matrix with masked entries",
+        matrix(np.ma.array([[0, 1], [1, 0]], mask=[[0, 1], [0, 0]])),
+        "AGC-I163",
+        "got nan",
+    ),
+    refused(
+        "a matrix in a frame with names",
+        matrix(pd.DataFrame([[0, 1], [1, 0]], index=["a", "b"])),
+        "AGC-I189",
+        "node_ids",
+    ),
+    refused(
+        "a matrix as sparse tensor", matrix(torch.eye(2).to_sparse()), "AGC-I136", "sparse tensor"
+    ),
+    silent("a matrix as nested lists", matrix([[0, 1], [1, 0]]), (2, 1), "the same numbers"),
     refused("a matrix that is not square", matrix(sparse.csr_array((2, 3))), "AGC-I161", "square"),
     refused(
         "index arrays that contradict each other",
@@ -1453,6 +1494,21 @@ MATRIX_CASES = [
 XYZ = [[1], [2], [3]]
 
 COLUMN_CASES = [
+    refused(
+        "one-hot as a truth value",
+        table("id,x\n0,1\n", one_hot=True),
+        "AGC-I1131",
+        "list of column names; got True",
+    ),
+    refused(
+        "leaving out None", table("id,x\n0,1\n", drop=None), "AGC-I1131", "drop must be a list"
+    ),
+    refused(
+        "one-hot of a number of a column",
+        table("id,x\n0,1\n1,2\n2,3\n", one_hot=[1]),
+        "AGC-I1133",
+        "no column 1",
+    ),
     told("a table in another order", table("id,x\n2,5\n1,4\n0,3\n", ids), [2, 1, 0], "3 rows"),
     told(
         "columns of truth values",
@@ -1801,6 +1857,22 @@ GAP_CASES = [
 # Features as arrays, and how their rows meet the nodes
 
 SHAPE_CASES = [
+    refused(
+        "feature_names as one word",
+        array(np.ones((3, 2)), feature_names="xy"),
+        "AGC-I1147",
+        "list of names",
+    ),
+    refused(
+        "feature_names as a number", array(np.ones((3, 2)), feature_names=2), "AGC-I1147", "got 2"
+    ),
+    refused("features in a set", array({1, 2, 3}), "AGC-I140", "got 'set'"),
+    silent(
+        "features in a polars frame that is lazy",
+        array(pl.LazyFrame({"id": [0, 1, 2], "x": [1, 2, 3]})),
+        XYZ,
+        "documented form",
+    ),
     silent(
         "features of float16", array(np.array(XYZ, dtype=np.float16)), XYZ, "documented: any float"
     ),
@@ -2196,6 +2268,48 @@ LONG_CASES = [
 # Labels
 
 LABEL_CASES = [
+    told(
+        "a column of pandas in another order",
+        labeled(pd.Series(["u", "v", "w"], index=[2, 1, 0])),
+        ["u", "v", "w"],
+        "index is not 0 to n",
+    ),
+    refused(
+        "a column of pandas whose index is floats",
+        labeled(pd.Series(["u", "v"], index=[0.0, 2.0])),
+        "AGC-I108",
+        "index of labels",
+    ),
+    told(
+        "unknown labels in an array",
+        labeled([0, 1, 2], unlabeled=np.array([1, 2])),
+        [0, None, None],
+        "2 nodes",
+    ),
+    silent(
+        "NaN for an unknown label",
+        labeled([0.0, np.nan, 1.0], unlabeled=np.nan),
+        [0, None, 1],
+        "NaN is unknown anyway",
+    ),
+    refused(
+        "labels of bytes", labeled(np.array([b"a", b"b", b"a"])), "AGC-I150", "integers, strings"
+    ),
+    refused(
+        "pairs of id and label", labeled([(0, "u"), (1, "v"), (2, "u")]), "AGC-I101", "one column"
+    ),
+    refused(
+        "labels of lists of several lengths", labeled([["a"], ["b", "c"], []]), "AGC-I151", "list"
+    ),
+    silent(
+        "labels of categories",
+        labeled(pd.Categorical(["u", None, "v"])),
+        ["u", None, "v"],
+        "a category is its name",
+    ),
+    refused(
+        "a label for an id that is missing", labeled({0: "a", None: "b"}), "AGC-I106", "missing id"
+    ),
     told("labels of -1, 0 and 1", labeled([-1, 0, 1]), [-1, 0, 1], "unlabeled=-1 makes it mean"),
     silent(
         "labels of -1 and 1", labeled([-1, 1, 1]), [-1, 1, 1], "two classes, as machines have them"
@@ -2789,8 +2903,8 @@ SPLIT_CASES = [
     refused(
         "masks that train on nothing",
         split("file:0", splits_file=masks(train_mask=_mask(), test_mask=_mask(1))),
-        "AGC-I232",
-        "non-empty",
+        "AGC-I257",
+        "no node to train on",
     ),
     told(
         "masks with nodes without a label",
@@ -2870,8 +2984,8 @@ SPLIT_CASES = [
     refused(
         "a table with a node twice",
         split("file:0", splits_file=text("id,s\n0,train\n0,test\n1,test\n")),
-        "AGC-I220",
-        "share 1",
+        "AGC-I258",
+        "more than one row",
     ),
     refused(
         "a table without a column of words",

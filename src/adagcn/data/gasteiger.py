@@ -77,7 +77,7 @@ def gasteiger_split(  # noqa: PLR0913
     if len(labeled) <= n_known:
         raise InputError(
             "AGC-I224",
-            f"{kind}:{index} needs more than n_known={n_known:,} labeled nodes",
+            f"{kind}:{index} draws from {n_known:,} labeled nodes and scores others",
             got=len(labeled),
             fix="use holdout:0 for a small graph",
         )

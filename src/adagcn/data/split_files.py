@@ -97,6 +97,9 @@ def file_split(
         sets = _stored_sets(Path(path), number, graph.n_nodes)
     else:
         sets = _table_sets(Path(path), number, graph)
+    if not sets["train"].size:
+        problem = f"the split file:{number} of {str(path)!r} has no node to train on"
+        raise InputError("AGC-I257", problem, fix="write train beside the nodes to train on")
     name = f"file:{number}"
     split = Split(name, **{f"{role}_nodes": sets[role] for role in _ROLES})
     split.check_range(graph.n_nodes)
@@ -219,7 +222,12 @@ def _table_sets(path: Path, number: int, graph: Graph) -> dict[str, Nodes]:
         table.columns[names[0]], f"column {names[0]!r} of splits_file", untyped=table.untyped
     )
     known = as_id_column(graph.node_ids, "the graph")
-    nodes = graph.positions(of_one_kind([ids, known])[0].ids)
+    nodes = graph.positions(of_one_kind([ids, known])[0].ids, "splits_file")
+    twice = np.flatnonzero(np.bincount(nodes) > 1)
+    if twice.size:
+        problem = f"splits_file has {counted(len(twice), 'node')} in more than one row"
+        some = graph.node_ids[twice[:10]].tolist()
+        raise InputError("AGC-I258", problem, got=some, fix="keep one row per node")
     cells = table.columns[names[-1]].to_pylist()
     words = ["" if cell is None else str(cell).strip().lower() for cell in cells]
     odd = sorted(set(words) - set(_ROLE_OF_WORD))

@@ -274,7 +274,7 @@ class BoostedClassifier(NodeClassifier):
             raise InputError(
                 "AGC-I621",
                 "n_layers='auto' needs stopping nodes to compare depths on",
-                got="neither X_val nor validation_fraction",
+                got="no stopping nodes",
                 fix="pass X_val and y_val, or validation_fraction=0.2",
             )
 
