@@ -38,6 +38,7 @@ from adagcn.models.ppnp import PPNPClassifier
 from adagcn.models.sgc import SGCClassifier
 from adagcn.models.support.registry import build_model, model_class
 
+from .cases_commands import COMMAND_CASES
 from .odd_case import Case
 
 N = 12
@@ -927,4 +928,5 @@ MODEL_CASES = [
     *WARM,
     *FILES,
     *METHODS,
+    *COMMAND_CASES,
 ]
