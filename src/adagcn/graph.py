@@ -527,6 +527,7 @@ class Graph:
         from adagcn.formats.assembly import parts_from_edges
         from adagcn.formats.nodes import NodeSource
 
+        foreign.check_networkx(graph)
         names = [features] if isinstance(features, str) else features
         if isinstance(names, list) and all(isinstance(item, str) for item in names):
             features = foreign.networkx_features(graph, names)
@@ -567,6 +568,7 @@ class Graph:
         from adagcn.formats.assembly import parts_from_edges
         from adagcn.formats.nodes import NodeSource
 
+        foreign.check_pyg(data)
         rules = EdgeRules(directed, self_loops, duplicates)
         nodes = foreign.pyg_nodes(data, NodeSource(unlabeled=unlabeled))
         return cls._assembled(parts_from_edges(foreign.pyg_edges(data), nodes, rules), name)

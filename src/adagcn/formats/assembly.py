@@ -13,11 +13,10 @@ from scipy import sparse
 from adagcn.errors import InputError, counted
 from adagcn.formats.adjacency import EdgeRules, adjacency_from_edges, adjacency_from_matrix
 from adagcn.formats.changes import Changes
-from adagcn.formats.columns import is_tensor, tensor_to_numpy
 from adagcn.formats.edges import EdgeList
 from adagcn.formats.feature_tables import filled
 from adagcn.formats.labels import UNKNOWN, Encoded
-from adagcn.formats.matrices import Matrix, as_csr
+from adagcn.formats.matrices import Matrix, as_csr, as_dense
 from adagcn.formats.node_ids import (
     IdColumn,
     alike_but_for_spaces,
@@ -259,7 +258,11 @@ def _check_once(ids: IdColumn) -> None:
 
 
 def _dense_adjacency(adjacency: Any) -> sparse.csr_array:
-    dense = tensor_to_numpy(adjacency) if is_tensor(adjacency) else np.asarray(adjacency)
+    if hasattr(adjacency, "columns"):
+        problem = "adjacency is a data frame, whose names would be lost"
+        fix = "pass frame.to_numpy(), and its names as node_ids"
+        raise InputError("AGC-I189", problem, got=type(adjacency).__name__, fix=fix)
+    dense = as_dense(adjacency, "adjacency")
     if dense.ndim != 2 or dense.dtype.kind not in "biuf":
         problem = "adjacency must be a sparse matrix or a square array of numbers"
         raise InputError("AGC-I194", problem, got=(type(adjacency).__name__, dense.shape))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from adagcn.errors import InputError, counted
@@ -97,11 +96,15 @@ def _from_table(
     table, names = read_table(edges, "edges", Columns(ends, also), rules)
     arguments = [f"column {name!r} of edges" for name in names]
     columns = [table.columns.pop(name) for name in names]
-    if table.names_line and set(ends) == {None}:
-        columns = _with_first_line(columns, table, changes)
-    n_rows = len(columns[0])
     sources, targets = as_id_columns(columns, arguments, untyped=table.untyped)
-    _tell(table, n_rows, names, sources.n_stripped, changes)
+    first_line = _first_line(sources.distinct, table) if set(ends) == {None} else None
+    if first_line is not None:  # an edge, not names
+        sources, targets = (
+            replace(column, codes=np.insert(column.codes, 0, place))
+            for column, place in zip((sources, targets), first_line, strict=True)
+        )
+    _tell(table, sources, [] if first_line is not None else names, changes)
+    _tell_of_first_line(sources.distinct, table, ends, first_line, changes)
     if table.untyped:
         _tell_of_comments(sources, changes)
     if isinstance(weight, str):
@@ -110,37 +113,56 @@ def _from_table(
     return EdgeList(sources, targets, weights)
 
 
-def _with_first_line(columns: list[Any], table: Table, changes: Changes) -> list[Any]:
-    """Return the ends with those of the first line, if what it calls the columns are nodes."""
+def _places(distinct: NDArray[Any], names: Sequence[str]) -> list[int | None]:
+    """Return where in sorted ids each name stands, None if it is none of them."""
+    if distinct.dtype.kind != "U":
+        return [None for _ in names]
+    places = np.searchsorted(distinct, names)
+    there = [
+        place < len(distinct) and distinct[place] == name
+        for place, name in zip(places, names, strict=True)
+    ]
+    return [int(place) if found else None for place, found in zip(places, there, strict=True)]
+
+
+def _first_line(distinct: NDArray[Any], table: Table) -> list[int] | None:
+    """Return the ends of the first line of a file as places, if both names in it are nodes."""
+    if len(table.names_line) != 2 or table.columns:
+        return None
+    places = [place for place in _places(distinct, table.names_line) if place is not None]
+    return places if len(places) == 2 else None
+
+
+def _tell_of_first_line(
+    distinct: NDArray[Any],
+    table: Table,
+    ends: tuple[str | None, str | None],
+    first_line: list[int] | None,
+    changes: Changes,
+) -> None:
     names = table.names_line[:2]
-    among = [any(pc.any(pc.equal(column, name)).as_py() for column in columns) for name in names]
-    if all(among) and not table.columns:
+    if first_line is not None:
+        words = ", ".join(map(repr, names))
+        phrase = f"the first line of edges ({words}) is an edge and no column names, since both"
+        changes.note(f"{phrase} occur as nodes", surprising=True)
+        return
+    nodes = [
+        n for n, place in zip(names, _places(distinct, names), strict=True) if place is not None
+    ]
+    if nodes and set(ends) == {None}:
         changes.note(
-            f"the first line of edges ({', '.join(map(repr, names))}) is an edge and no column "
-            "names, since both occur as nodes",
-            surprising=True,
-        )
-        return [
-            pa.chunked_array([pa.array([name]), *column.chunks])
-            for name, column in zip(names, columns, strict=True)
-        ]
-    if any(among):
-        name = names[among.index(True)]
-        changes.note(
-            f"the first line of edges was taken for column names, but {name!r} is also a node; "
+            f"the first line of edges was taken for column names, but {nodes[0]!r} is also a node; "
             "header=False reads it as an edge",
             surprising=True,
         )
-    return columns
 
 
-def _tell(
-    table: Table, n_rows: int, names: Sequence[str], n_stripped: int, changes: Changes
-) -> None:
+def _tell(table: Table, sources: IdColumn, names: Sequence[str], changes: Changes) -> None:
     """Say what was read of a file and what was not."""
-    ends = f"columns {names[0]!r} and {names[1]!r}"
+    n_rows, n_stripped = len(sources.codes), sources.n_stripped
     if table.form:
-        changes.note(f"edges: {counted(n_rows, 'row')} of {table.form}, {ends}")
+        ends = f", columns {names[0]!r} and {names[1]!r}" if names else ""
+        changes.note(f"edges: {counted(n_rows, 'row')} of {table.form}{ends}")
     n_columns = len(names) + len(table.unread)
     if not table.has_names and n_rows == n_columns > 3:
         changes.note(
@@ -236,11 +258,12 @@ def _objects(edges: Any) -> NDArray[Any]:
         raise InputError("AGC-I176", problem, got=edges, fix=fix)
     try:
         rows = list(edges)
-        if any(isinstance(row, str | bytes) for row in rows):
-            raise TypeError("a word is no pair of letters")
+        if any(isinstance(row, str | bytes | Mapping) for row in rows):
+            raise TypeError("a word is no pair of letters, a record no pair of keys")
         return np.array([tuple(row) for row in rows], dtype=object)
     except (TypeError, ValueError) as error:
-        raise InputError("AGC-I173", problem, got=edges) from error
+        fix = "pass records as pandas.DataFrame(edges)"
+        raise InputError("AGC-I173", problem, got=edges, fix=fix) from error
 
 
 def _weights(weight: Any, n_edges: int) -> NDArray[Any]:

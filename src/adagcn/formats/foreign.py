@@ -28,6 +28,20 @@ def is_pyg(value: Any) -> bool:
     return hasattr(value, "edge_index") and hasattr(value, "num_nodes")
 
 
+def check_networkx(value: Any) -> None:
+    """Refuse what is no graph of networkx."""
+    if not is_networkx(value):
+        problem = "graph must be a networkx graph"
+        raise InputError("AGC-I185", problem, got=type(value).__name__, fix="use Graph.from_edges")
+
+
+def check_pyg(value: Any) -> None:
+    """Refuse what is no ``Data`` object of PyTorch Geometric."""
+    if not is_pyg(value):
+        problem = "data must be a Data object of PyTorch Geometric"
+        raise InputError("AGC-I186", problem, got=type(value).__name__, fix="use Graph.from_edges")
+
+
 def networkx_edges(graph: Any, weight: str | None) -> EdgeList:
     """Return the edges of a networkx graph; those without the attribute ``weight`` weigh 1."""
     ends = list(graph.edges())

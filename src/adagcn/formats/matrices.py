@@ -79,7 +79,7 @@ def as_features(
         If it is not a matrix of real, finite numbers within the range of ``dtype``.
     """
     places = places or Places()
-    matrix = as_csr(values, argument) if sparse.issparse(values) else _as_dense(values, argument)
+    matrix = as_csr(values, argument) if sparse.issparse(values) else as_dense(values, argument)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         problem = f"{argument} must be a matrix with one row per node and at least one column"
         raise InputError("AGC-I140", problem, got=matrix.shape or type(values).__name__)
@@ -189,7 +189,14 @@ def _first_place(matrix: Any, bad: NDArray[np.bool_]) -> tuple[int, int]:
     return row, int(matrix.indices[entry])
 
 
-def _as_dense(values: Any, argument: str) -> NDArray[Any]:
+def as_dense(values: Any, argument: str) -> NDArray[Any]:
+    """Return a tensor, an array or rows as an array; masked and missing entries are NaN.
+
+    Raises
+    ------
+    InputError
+        If rows have different lengths.
+    """
     if is_tensor(values):
         return tensor_to_numpy(values)
     if isinstance(values, np.ma.MaskedArray):
