@@ -6,7 +6,7 @@ a node, a feature and its value (1 where there is no third column); what is not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -43,9 +43,12 @@ class FeatureRules:
             raise InputError("AGC-I1130", problem, got=self.missing)
         for name in ("one_hot", "drop"):
             value = getattr(self, name)
-            if isinstance(value, str) and not (name == "one_hot" and value == "all"):
+            if name == "one_hot" and (value is None or (isinstance(value, str) and value == "all")):
+                continue
+            if isinstance(value, str) or not isinstance(value, Iterable):
                 problem = f"{name} must be a list of column names"
-                raise InputError("AGC-I1131", problem, got=value, fix=f"write {name}=[{value!r}]")
+                fix = f"write {name}=[{value!r}]" if isinstance(value, str) else None
+                raise InputError("AGC-I1131", problem, got=value, fix=fix)
 
     def encodes(self, name: str) -> bool:
         """Return whether a column is to be one-hot encoded."""
@@ -319,32 +322,33 @@ def _not_numeric(
     table: Table, name: str, ids: IdColumn | None, kind: str, values: NDArray[Any]
 ) -> InputError:
     """Return the error for a column that is not numeric, with a value and whose it is."""
-    place = _first_odd(values)
-    where = "" if ids is None else f", the first at node {_plain(ids, place)!r}"
+    odd = _not_numbers(values) or [0]
+    where = "" if ids is None else f", the first at node {_plain(ids, odd[0])!r}"
     n_different = len({str(value) for value in values.tolist() if value is not None})
-    few = n_different <= _MOST_CATEGORIES and kind == "text"
-    fixes = [f"one_hot=[{name!r}] makes a column of each value"] if few else []
-    fix = " and ".join([*fixes, f"drop=[{name!r}] leaves it out"])
+    if len(odd) < len(values) / 2:
+        said = f"has {counted(len(odd), 'value')} that are not numbers{where}"
+        fixes = ["correct them"]
+    else:
+        said = f"is not numeric but holds {kind} ({n_different:,} different){where}"
+        few = kind == "text" and n_different <= _MOST_CATEGORIES
+        fixes = [f"one_hot=[{name!r}] makes a column of each value"] if few else []
+    fix = ", or ".join([*fixes, f"drop=[{name!r}] leaves it out"])
     if table.argument == "edges":
         fix = "correct it, or name another column"
-    return InputError(
-        "AGC-I147",
-        f"column {name!r} of {table.argument} is not numeric but holds {kind} "
-        f"({n_different:,} different){where}",
-        got=values[place],
-        fix=fix,
-    )
+    problem = f"column {name!r} of {table.argument} {said}"
+    return InputError("AGC-I147", problem, got=values[odd[0]], fix=fix)
 
 
-def _first_odd(values: NDArray[Any]) -> int:
-    """Return the place of the first value that is not a number."""
+def _not_numbers(values: NDArray[Any]) -> list[int]:
+    """Return the places of values that are there and are not numbers."""
+    places = []
     for place, value in enumerate(values.tolist()):
         try:
             float(value)
         except (TypeError, ValueError):
-            if value is not None:
-                return place
-    return 0
+            if value is not None and str(value).strip().lower() not in _GAPS:
+                places.append(place)
+    return places
 
 
 def _one_hot(table: Table, name: str, changes: Changes) -> tuple[NDArray[Any], list[str]]:

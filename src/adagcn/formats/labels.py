@@ -117,10 +117,11 @@ def _without(
     """Return labels and classes without the values that stand for an unknown label."""
     if unlabeled is None:
         return labels, classes
-    given = unlabeled if isinstance(unlabeled, list | tuple | set | frozenset) else [unlabeled]
-    texts = {str(value) for value in given}
+    several = isinstance(unlabeled, list | tuple | set | frozenset | np.ndarray)
+    given = unlabeled if several else [unlabeled]
+    texts = {str(value) for value in given if not is_missing(value)}
     left = np.array([str(value) not in texts for value in classes.tolist()], dtype=bool)
-    if left.all():
+    if texts and left.all():
         listed = ", ".join(map(repr, sorted(texts)))
         changes.note(f"no label is {listed}, given as unlabeled", surprising=True)
     renumbered = np.append(np.where(left, np.cumsum(left) - 1, UNKNOWN), UNKNOWN)

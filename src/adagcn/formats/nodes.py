@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -147,7 +147,7 @@ def _with_features(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
             return _with_json_features(nodes, source, value, changes)
     if is_table(source.features):
         return _with_feature_table(nodes, source, changes)
-    names = None if source.feature_names is None else [str(name) for name in source.feature_names]
+    names = _given_names(source.feature_names)
     ids = nodes.id_columns.get("node_ids")
     matrix = FeatureMatrix(source.features, names, ids)
     nodes = _with_matrix(nodes, matrix, source)
@@ -159,6 +159,15 @@ def _with_features(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
         problem = "feature_names must all be different"
         raise InputError("AGC-I1145", problem, got=twice[:5], fix="rename them")
     return nodes
+
+
+def _given_names(names: Any) -> list[str] | None:
+    if names is None:
+        return None
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        problem = "feature_names must be a list of names"
+        raise InputError("AGC-I1147", problem, got=names)
+    return [str(name) for name in names]
 
 
 def _with_matrix(nodes: Nodes, matrix: FeatureMatrix, source: NodeSource) -> Nodes:
@@ -263,6 +272,12 @@ def _with_labels(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
             changes.note("labels: matched with nodes by their index")
             ids = as_id_column(frame.iloc[:, 0], "index of labels")
             return _labeled(nodes, ids, frame["label"], source, changes)
+        if not np.array_equal(index, np.arange(len(index))):
+            changes.note(
+                "labels: taken in the order of the nodes, though their index is not 0 to n − 1; an "
+                "index with a name is matched with the ids",
+                surprising=True,
+            )
     encoded = encode_labels(labels, unlabeled=source.unlabeled, changes=changes)
     return replace(nodes, labels=encoded)
 
