@@ -2293,7 +2293,10 @@ LABEL_CASES = [
         "NaN is unknown anyway",
     ),
     refused(
-        "labels of bytes", labeled(np.array([b"a", b"b", b"a"])), "AGC-I150", "integers, strings"
+        "labels of nodes as bytes",
+        labeled(np.array([b"a", b"b", b"a"])),
+        "AGC-I150",
+        "integers, strings",
     ),
     refused(
         "pairs of id and label", labeled([(0, "u"), (1, "v"), (2, "u")]), "AGC-I101", "one column"
