@@ -491,7 +491,7 @@ FIT_LABELS = [
     Case("labels of unequal length", fits(y=[["a"], ["a", "b"], *LABELS[2:]]), "AGC-I627", "y"),
     Case("labels as a mapping", fits(y=dict(enumerate(LABELS))), "AGC-I611", "a list or an array"),
     Case("labels as one word", fits(y="aaaaaabbbbbb"), "AGC-I611", "'aaaaaabbbbbb'"),
-    Case("labels of bytes", fits(y=LABELS.astype("S")), "AGC-I614", "bytes"),
+    Case("y of bytes", fits(y=LABELS.astype("S")), "AGC-I614", "bytes"),
     Case("lists as labels", fits(y=[["a", "b"]] * N), "AGC-I611", "argmax"),
     Case(
         "labels in one column",
