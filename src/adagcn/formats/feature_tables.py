@@ -346,7 +346,7 @@ def _not_numbers(values: NDArray[Any]) -> list[int]:
         try:
             float(value)
         except (TypeError, ValueError):
-            if value is not None and str(value).strip().lower() not in _GAPS:
+            if value is not None and str(value).strip().lower() not in GAPS:
                 places.append(place)
     return places
 
