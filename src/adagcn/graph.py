@@ -408,6 +408,7 @@ class Graph:
         from adagcn.formats.edges import read_edges
         from adagcn.formats.feature_tables import FeatureRules
         from adagcn.formats.nodes import NodeSource
+        from adagcn.formats.tables import is_path
         from adagcn.formats.text_files import TextRules
 
         rules = EdgeRules(directed, self_loops, duplicates)
@@ -423,6 +424,9 @@ class Graph:
             unlabeled=unlabeled,
             text=text,
         )
+        if separator is not None and not any(map(is_path, (edges, features, labels))):
+            problem = "separator is for text files, and no file is given"
+            raise InputError("AGC-I1150", problem, got=separator, fix="leave separator out")
         columns = {"source": source, "target": target, "header": header}
         if sparse.issparse(edges):
             merging = None if duplicates == "max" else duplicates

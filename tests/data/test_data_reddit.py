@@ -89,7 +89,7 @@ def test_json_that_does_not_fit(folder, name, content):
 @pytest.mark.parametrize(
     ("roles", "message"),
     [
-        ({"tr": [0], "va": [0], "te": [1]}, "share 1 nodes"),
+        ({"tr": [0], "va": [0], "te": [1]}, "share 1 node"),
         ({"tr": [0], "va": [1], "te": [30]}, "beyond the graph's 30 nodes"),
         ({"tr": [], "va": [1], "te": [2]}, "train_nodes must be"),
     ],

@@ -207,7 +207,7 @@ def test_other_names_are_refused(text):
 @pytest.mark.parametrize(
     ("sets", "message"),
     [
-        (([0, 1], [1, 2], [3]), r"train_nodes and stop_nodes share 1 nodes; got \[1\]"),
+        (([0, 1], [1, 2], [3]), r"train_nodes and stop_nodes share 1 node; got \[1\]"),
         (([0], [1], [0, 2]), r"train_nodes and score_nodes share"),
         ((range(9), [9], [10]), None),
         (([0], range(1, 9), range(2, 30)), r"share 7 nodes; got \[2, 3, 4, 5, 6\]"),

@@ -2595,7 +2595,7 @@ NPZ_CASES = [
         "no such file",
     ),
     refused(
-        "a folder as graph file", lambda folder: Graph.from_npz(folder), "AGC-I203", "no such file"
+        "a folder as graph file", lambda folder: Graph.from_npz(folder), "AGC-I203", "is a folder"
     ),
     refused(
         "an empty graph file",

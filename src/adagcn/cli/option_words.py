@@ -57,7 +57,6 @@ HYPER_PARAMETERS = (
 # Remedies that a program can follow and a command cannot, by the code of the error.
 REMEDIES = {
     "AGC-I104": "check the ids, or list every node in --features",
-    "AGC-I120": "give an .npz graph as DATA, not as a table",
     "AGC-I614": "make the labels all numbers or all text",
     "AGC-I616": "add labeled nodes of another class to --labels",
     "AGC-I621": "raise --stop, or use a split that has stopping nodes",

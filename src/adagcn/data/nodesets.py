@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adagcn.errors import InputError
+from adagcn.errors import InputError, counted
 from adagcn.graph import Graph
 
 Nodes = NDArray[np.int64]
@@ -46,7 +46,9 @@ class Split:
             object.__setattr__(self, role, nodes)
         for one, other in combinations(_ROLES, 2):
             shared = np.intersect1d(getattr(self, one), getattr(self, other))
-            refuse_nodes("AGC-I220", f"{one} and {other} share {len(shared):,} nodes", shared)
+            refuse_nodes(
+                "AGC-I220", f"{one} and {other} share {counted(len(shared), 'node')}", shared
+            )
 
     @property
     def digest(self) -> str:

@@ -78,7 +78,7 @@ def parse_split(text: str) -> SplitName:
     >>> parse_split("val:3")
     SplitName(kind='val', number=3)
     """
-    match = _SPLIT_TEXT.fullmatch(text)
+    match = _SPLIT_TEXT.fullmatch(text) if isinstance(text, str) else None
     if match is None or (match[1] in ("val", "test") and int(match[2]) >= N_SPLITS):
         raise InputError(
             "AGC-I222",

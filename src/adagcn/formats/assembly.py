@@ -65,7 +65,7 @@ def parts_from_edges(
     listed = {} if edges.nodes is None else {"nodes": edges.nodes}
     ends = {"sources": edges.sources, "targets": edges.targets}
     ids = _settled({**ends, **listed, **nodes.id_columns})
-    index = _node_index(ids, nodes)
+    index = _node_index(ids, nodes, changes)
     adjacency = adjacency_from_edges(
         (_ends(index, ids["sources"]), _ends(index, ids["targets"])),
         edges.weights,
@@ -101,7 +101,7 @@ def _settled(columns: dict[str, IdColumn]) -> dict[str, IdColumn]:
     return dict(zip(columns, of_one_kind(list(columns.values())), strict=True))
 
 
-def _node_index(ids: dict[str, IdColumn], nodes: Nodes) -> NodeIndex:
+def _node_index(ids: dict[str, IdColumn], nodes: Nodes, changes: Changes) -> NodeIndex:
     """Return the nodes in their order."""
     given = ids.get("node_ids") or (None if nodes.is_open else ids.get("features"))
     if given is not None:
@@ -110,6 +110,7 @@ def _node_index(ids: dict[str, IdColumn], nodes: Nodes) -> NodeIndex:
         return NodeIndex(ids["nodes"].ids)
     ends = union([ids[name] for name in ("sources", "targets", "nodes") if name in ids])
     if nodes.is_open:
+        _check_overlap(ends, ids["features"], changes)
         return NodeIndex(union([ids[name] for name in ids if name != "labels"]), is_sorted=True)
     if nodes.n_rows is None:
         return NodeIndex(ends, is_sorted=True)
@@ -122,6 +123,17 @@ def _node_index(ids: dict[str, IdColumn], nodes: Nodes) -> NodeIndex:
             fix="pass node_ids, the id of each row in order",
         )
     return NodeIndex(np.arange(nodes.n_rows))
+
+
+def _check_overlap(ends: NDArray[Any], features: IdColumn, changes: Changes) -> None:
+    """Refuse features of other nodes than those of the edges, and count those without edges."""
+    alone = features.distinct[~np.isin(features.distinct, ends)]
+    if len(ends) and len(alone) == len(features.distinct):
+        problem = f"no id in {features.argument} occurs in the edges"
+        got = f"{first_few(alone)} and {first_few(ends)}"
+        raise InputError("AGC-I1148", problem, got=got, fix="use the same ids in both")
+    if len(alone):
+        changes.note(f"{counted(len(alone), 'node')} of features without any edge")
 
 
 def _ends(index: NodeIndex, column: IdColumn) -> NDArray[np.intp]:

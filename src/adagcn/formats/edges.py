@@ -80,9 +80,16 @@ def read_edges(
         if value is not None:
             problem = f"{name} is for edges in a file or a frame"
             raise InputError("AGC-I170", problem, got=value, fix=f"leave {name} out")
+    if isinstance(edges, tuple) and len(edges) == 2 and all(_is_pair(each) for each in edges):
+        phrase = "two pairs in a tuple are (sources, targets), not two edges; a list holds edges"
+        changes.note(phrase, surprising=True)
     sources, targets = _two_columns(edges)
     weights = None if weight is None else _weights(weight, len(sources.codes))
     return EdgeList(sources, targets, weights)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2
 
 
 def _from_table(

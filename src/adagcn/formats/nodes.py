@@ -121,6 +121,15 @@ def _check_columns_used(source: NodeSource) -> None:
         problem = "feature_names is for features in an array; a table has names of its own"
         given = list(source.feature_names)
         raise InputError("AGC-I1144", problem, got=given[:5], fix="leave feature_names out")
+    ignored = {
+        "unlabeled": source.labels is None and source.features is None and source.unlabeled,
+        "missing": source.features is None and source.rules.missing != "error",
+    }
+    for name, is_ignored in ignored.items():
+        if is_ignored:
+            what = {"unlabeled": "labels", "missing": "features"}[name]
+            problem = f"{name} has no effect without {what}"
+            raise InputError("AGC-I1149", problem, fix=f"give {what}, or leave {name} out")
     named = {"one_hot": source.rules.one_hot, "drop": source.rules.drop}
     for name, value in named.items():
         if value and not is_table(source.features):

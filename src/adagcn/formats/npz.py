@@ -73,7 +73,7 @@ def list_arrays(path: str | os.PathLike[str]) -> dict[str, ArrayHeader]:
     dict of str to ArrayHeader
         By name, in the file's order; errors are those of :func:`read_npz`.
     """
-    path = Path(path)
+    path = _checked_path(path)
     with _opened(path) as (archive, members):
         return {key: _checked_header(archive, member, path) for key, member in members.items()}
 
@@ -121,7 +121,7 @@ def read_npz(
     UnsafeFileError
         If an array asked for would have to be unpickled, or the file would exhaust memory.
     """
-    path = Path(path)
+    path = _checked_path(path)
     with _opened(path) as (archive, members):
         _check_required(members, required, path)
         asked = {*(members if keys is None else keys), *required, *dispensable}
@@ -206,13 +206,19 @@ class _GuardedReader(io.BufferedReader):
         return super().read(size)
 
 
+def _checked_path(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        problem = "path must be the name of an .npz file"
+        raise InputError("AGC-I216", problem, got=path, fix="give a string or a path")
+    return Path(path)
+
+
 def _open(path: Path) -> BinaryIO:
     try:
         return _GuardedReader(io.FileIO(path, "r"))
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
-        raise InputError(
-            "AGC-I203", "there is no such file", got=str(path), fix="check the path"
-        ) from error
+        problem = "this is a folder, not an .npz file" if path.is_dir() else "there is no such file"
+        raise InputError("AGC-I203", problem, got=str(path), fix="check the path") from error
     except OSError as error:
         raise ResourceError(
             "AGC-R204", f"the file {str(path)!r} could not be opened: {error.strerror}"

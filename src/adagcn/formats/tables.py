@@ -30,7 +30,7 @@ FileKind: TypeAlias = Literal["text", "json", "parquet", "svmlight"]
 _NO_TABLES = {
     b"PK\x03\x04": (
         "a zip archive (an .npz graph, or an Excel workbook)",
-        "read an .npz graph with Graph.from_npz, save a workbook as CSV",
+        "save a workbook as CSV; an .npz graph is read whole, not as a table",
     ),
     b"\xd0\xcf\x11\xe0": ("an Excel workbook", "save it as CSV"),
     b"\x89HDF": ("an HDF5 file", "write its tables as Parquet or CSV"),

@@ -154,9 +154,12 @@ def split_line(line: str, separator: str) -> list[str]:
     """Return the fields of one line."""
     if separator == _SPACES:
         return line.split()
-    if len(separator) > 1:
+    if len(separator) > 1 or '"' not in line:
         return line.split(separator)
-    return next(csv.reader([line], delimiter=separator), [])
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:  # a field past the module's limit: not what separates this line
+        return [line]
 
 
 def is_svmlight(head: bytes) -> bool:
