@@ -94,7 +94,7 @@ def test_a_hop_that_does_not_fit_is_refused_before_it_is_made(features, small_ma
     tracemalloc.start()
     try:
         with pytest.raises(
-            ResourceError, match=r"a hop with 600 feature columns of 600 nodes .*--stand-in"
+            ResourceError, match=r"a hop with 600 feature columns of 600 nodes .*max_features"
         ):
             deque(islice(stream, 40), maxlen=0)
         assert tracemalloc.get_traced_memory()[1] < 2**20

@@ -536,7 +536,7 @@ FILE_CASES = [
         "an Excel workbook",
         graph(_zipped("xl/workbook.xml", "<x/>")),
         "AGC-I120",
-        "save a workbook as CSV",
+        "Save a workbook as CSV",
     ),
     refused(
         "an old Excel workbook",
@@ -613,7 +613,7 @@ FILE_CASES = [
         "an .npz graph given as edges",
         graph(lambda folder: _saved(folder, a=np.ones(2))),
         "AGC-I120",
-        "Graph.from_npz",
+        "read whole",
     ),
 ]
 # Ids
