@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         OtherGraphWarning,
         PresetNotice,
         ResourceError,
+        ScaleNotice,
         UnsafeFileError,
         WeightCollapseWarning,
     )
@@ -48,6 +49,7 @@ __all__ = [
     "OtherGraphWarning",
     "PresetNotice",
     "ResourceError",
+    "ScaleNotice",
     "UnsafeFileError",
     "Variant",
     "WeightCollapseWarning",
@@ -72,6 +74,7 @@ _HOME = {
     "OtherGraphWarning": "adagcn.errors",
     "PresetNotice": "adagcn.errors",
     "ResourceError": "adagcn.errors",
+    "ScaleNotice": "adagcn.errors",
     "UnsafeFileError": "adagcn.errors",
     "Variant": "adagcn.models.support.boosted_settings",
     "WeightCollapseWarning": "adagcn.errors",

@@ -143,6 +143,10 @@ class GraphNotice(AdaGCNWarning):
     """The graph was changed while it was read; issued once per graph."""
 
 
+class ScaleNotice(AdaGCNWarning):
+    """Feature columns of very different size were divided by their standard deviations."""
+
+
 class PresetNotice(AdaGCNWarning):
     """The preset has no values for this graph, so others were used."""
 

@@ -330,6 +330,7 @@ class BoostedClassifier(NodeClassifier):
         self.params_ = Params(values)
         self.seed_ = basis.seed
         self.stop_accuracy_ = _stop_accuracy(state.layers, fit.boosting)
+        self.column_scale_ = problems.fitted_scale(self.graph, fit.settings.feature_norm)
         self.columns_ = fit.columns
         self.coordinates_ = fit.coordinates
         self.on_graph_ = self.graph is not None

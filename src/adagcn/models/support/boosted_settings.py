@@ -142,8 +142,9 @@ class BoostedSettings(BaseModel):
         ":mod:`adagcn.propagation.coordinates`",
     ] = "all"
     feature_norm: Annotated[
-        Literal["l1", "none", "graph"],
-        'divide rows of features by their L1 norm; "graph": as the graph\'s features are',
+        Literal["l1", "standard", "none", "graph"],
+        'divide rows of features by their L1 norm, or columns by their standard deviation; "graph"'
+        ": as the graph's features are, or by deviations where these differ a thousandfold",
     ] = "graph"
     hidden_units: Annotated[Count, "width of the hidden layer"] = 5000
     dropout: Annotated[

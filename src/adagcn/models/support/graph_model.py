@@ -20,6 +20,7 @@ from adagcn.models.support.labels import FitCall, hold_out
 from adagcn.models.support.problem import (
     checked_device,
     fit_data,
+    fitted_scale,
     graph_to_score,
     normalized_features,
     seed_of,
@@ -81,6 +82,7 @@ class GraphModelClassifier(NodeClassifier):
             remember_columns(self, self._graph())
             values = {"preset": self.preset, **settings.flat(), "n_threads": pool_threads()}
             self.params_ = Params(values)
+            self.column_scale_ = fitted_scale(self.graph, settings.feature_norm)
             self.seed_ = context.seed
             self.stop_accuracy_ = record.stop_accuracy
             self.on_graph_ = True
@@ -126,7 +128,8 @@ class GraphModelClassifier(NodeClassifier):
         check_is_fitted(self, "fitted_")
         graph = graph_to_score(self, graph)
         positions = graph.positions(X, "X")
-        features = normalized_features(graph, self.params_["feature_norm"])
+        norm = self.params_["feature_norm"]
+        features = normalized_features(graph, norm, self.column_scale_)
         inputs = GraphInput(features, graph.adjacency, graph.node_ids)
         with self.computing(X, graph):
             return self.fitted_.log_proba(inputs, positions)

@@ -26,6 +26,7 @@ from adagcn.models.support.boosted_settings import (
     nested,
     settings_from,
 )
+from adagcn.models.support.column_scale import checked_scale
 from adagcn.models.support.feature_columns import (
     matched_by_name,
     node_columns,
@@ -49,6 +50,7 @@ from adagcn.training.loop import TrainingRecord
 Estimator = TypeVar("Estimator", bound=Any)
 
 
+COLUMN_SCALE = "column_scale"  # mean and deviation of the feature columns, where they are scaled
 _LEARNED = {"model", "preset", "params", "classes", "n_features", "on_graph"}
 
 
@@ -115,6 +117,7 @@ def _restored(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Es
     estimator.input_digest_ = manifest.input_digest
     estimator.seed_ = manifest.seed
     estimator.node_columns_ = manifest.node_columns
+    estimator.column_scale_ = _column_scale(file, params)
     estimator.stop_accuracy_ = manifest.stop_accuracy
     if _is_boosted(kind) != (manifest.training is None):
         raise FormatError(
@@ -130,9 +133,26 @@ def _restored(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Es
         system = estimator.system
         settings = _checked_settings(system.settings, params)
         n_classes = len(estimator.classes_)
-        estimator.fitted_ = system.restore(file.tensors, settings, manifest.n_features, n_classes)
+        learned = {name: part for name, part in file.tensors.items() if name != COLUMN_SCALE}
+        estimator.fitted_ = system.restore(learned, settings, manifest.n_features, n_classes)
         estimator.record_ = TrainingRecord(**manifest.training.model_dump())
     return estimator
+
+
+def _column_scale(file: ModelFile, params: Mapping[str, Any]) -> NDArray[np.float64] | None:
+    """Return by what the model divides columns; there must be such a scale just where it does."""
+    stored = file.tensors.get(COLUMN_SCALE)
+    if stored is None and params.get("feature_norm") != "standard":
+        return None
+    found = None if stored is None else checked_scale(stored, file.manifest.n_features)
+    if found is None or params.get("feature_norm") != "standard":
+        raise FormatError(
+            "AGC-F718",
+            "the model file does not hold the scale of the feature columns that it should",
+            got=None if stored is None else stored.shape,
+            fix="save the model again",
+        )
+    return found
 
 
 def _constructed(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Estimator:
@@ -203,6 +223,8 @@ def _content(estimator: Any, *, continuable: bool) -> ModelFile:
     state: Any = estimator.state_ if boosted else None
     parts = boosted_layers.boosted_tensors(estimator) if boosted else estimator.fitted_.tensors()
     layers = [boosted_layers.layer_entry(each) for each in state.layers] if boosted else []
+    if estimator.column_scale_ is not None:
+        parts |= {COLUMN_SCALE: estimator.column_scale_}
     if continuable:
         parts |= boosted_layers.continuation_tensors(estimator, state)
         layers = [*map(boosted_layers.with_stoppers, layers, state.layers)]

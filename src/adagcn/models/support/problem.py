@@ -25,6 +25,7 @@ from adagcn.formats.frozen import content_digest
 from adagcn.formats.row_norms import normalize_rows_l1
 from adagcn.graph import Features, Graph
 from adagcn.models.support.boosted_settings import BoostedSettings
+from adagcn.models.support.column_scale import column_scale, needs_scaling, scaled_columns
 from adagcn.models.support.feature_columns import columns_as_fitted
 from adagcn.models.support.labels import FitCall, labeled_nodes, node_positions
 from adagcn.propagation.coordinates import spectral_coordinates
@@ -76,12 +77,13 @@ def fit_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
 
 def _matrix_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
     """Return training and stopping samples as one matrix, with the rows of each."""
-    if feature_norm == "l1":
+    if feature_norm in ("l1", "standard"):
+        before = "Normalizer('l1')" if feature_norm == "l1" else "StandardScaler()"
         raise InputError(
             "AGC-I636",
             "feature_norm needs a graph; a feature matrix is used as it is",
-            got="l1",
-            fix="put sklearn.preprocessing.Normalizer('l1') in front of the model",
+            got=feature_norm,
+            fix=f"put sklearn.preprocessing.{before} in front of the model",
         )
     features, y = _validated(estimator, call.X, y=call.y)
     check_magnitude(features)
@@ -162,7 +164,7 @@ def rows_to_score(
     """Return the hops and the rows of them behind a call of ``predict`` of a boosted model."""
     if estimator.on_graph_:
         graph = graph_to_score(estimator, graph)
-        features = normalized_features(graph, settings.feature_norm)
+        features = normalized_features(graph, settings.feature_norm, estimator.column_scale_)
         positions = graph.positions(X, "X")
     elif graph is not None:
         raise InputError(
@@ -233,12 +235,40 @@ def graph_to_score(estimator: Any, graph: Graph | None) -> Graph:
 
 
 def resolved_norm(feature_norm: str, graph: Graph) -> str:
-    """Return what the rows of features are to be divided by, "graph" made explicit."""
-    return (graph.feature_norm or "none") if feature_norm == "graph" else feature_norm
+    """Return what is done to the features, "graph" made explicit.
+
+    It leaves the features as they are, unless their columns differ so much in size that a network
+    could not learn.
+    """
+    if feature_norm != "graph":
+        return feature_norm
+    if graph.feature_norm is None:
+        check_magnitude(graph.features)  # past that, they are no measurements
+        if needs_scaling(graph):
+            return "standard"
+    return graph.feature_norm or "none"
 
 
-def normalized_features(graph: Graph, feature_norm: str) -> Features:
-    """Return the graph's features with rows divided as the model wants them."""
+def fitted_scale(graph: Graph | None, feature_norm: str) -> NDArray[np.float64] | None:
+    """Return by what the columns of the graph of a fit are scaled; None if they are not."""
+    return (
+        column_scale(graph.features) if graph is not None and feature_norm == "standard" else None
+    )
+
+
+def normalized_features(
+    graph: Graph, feature_norm: str, scale: NDArray[np.float64] | None = None
+) -> Features:
+    """Return the graph's features as the model wants them.
+
+    ``scale`` is that of the fit; without one, the graph is the one of the fit.
+    """
+    if feature_norm == "standard" and graph.feature_norm is None:
+        scaled = scaled_columns(
+            graph.features, column_scale(graph.features) if scale is None else scale
+        )
+        check_magnitude(scaled)
+        return scaled
     if feature_norm == (graph.feature_norm or "none"):
         check_magnitude(graph.features)
         return graph.features
@@ -249,7 +279,7 @@ def normalized_features(graph: Graph, feature_norm: str) -> Features:
         return divided
     raise InputError(
         "AGC-I640",
-        "feature_norm='none' wants features as they were measured",
+        f"feature_norm={feature_norm!r} wants features as they were measured",
         got=f"a graph whose rows were divided by their {shown(graph.feature_norm)} norm",
         fix="use feature_norm='l1', or load the graph without cleaning",
     )
