@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from adagcn.cli import main
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -27,6 +29,31 @@ def test_tables_of_the_documentation_are_what_the_ledger_prints(dataset_dir, tmp
         n_tables += text.count("<!-- adagcn reproduce ")
         assert tool.filled(text, ledger) == text, f"run tools/fill_tables.py: {page.name}"
     assert n_tables > 5
+
+
+@pytest.mark.dataset
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "n_numbers"), [("citeseer", 5), ("cora_ml", 5), ("pubmed", 3)])
+def test_numbers_without_features_are_what_the_ledger_prints(
+    dataset_dir, tmp_path, monkeypatch, capsys, name, n_numbers
+):
+    monkeypatch.setenv("ADAGCN_DATA", str(dataset_dir))
+    ledger = ["--ledger", str(tmp_path / "ledger.sqlite")]
+    assert main(["ledger", "import", str(ROOT / "results" / "ledger.jsonl.gz"), *ledger]) == 0
+    page = (ROOT / "docs" / "your-tables.md").read_text(encoding="utf-8")
+    words = ["compare", name, "--no-features", "--no-training", "--splits", "5", *ledger]
+    found = []
+    for more in (
+        ["--models", "adagcn,gcn,appnp,label_propagation"],
+        ["--models", "adagcn", "--set", "max_features=all"],
+    ):
+        capsys.readouterr()
+        assert main([*words, *more]) == 0
+        shown = capsys.readouterr().out.split("Mean accuracy")[0]
+        found += re.findall(r" 5  (\d+\.\d+ \[\d+\.\d+, \d+\.\d+\])", shown)
+    assert len(found) == n_numbers
+    for number in found:
+        assert f"| {number} |" in page
 
 
 def test_numbers_of_the_readme_stand_in_the_tables():
