@@ -139,8 +139,8 @@ def torch_callers() -> int:
 def spread(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """Return the function of each item, computed on the threads of our pool.
 
-    The caller's thread takes the first item. What is set for a thread alone does not hold in the
-    others: gradients are on, for example.
+    The caller's thread computes too. What is set for a thread alone does not hold in the others:
+    gradients are on, for example.
     """
     first, *others = items
     if not others or pool_threads() == 1:
@@ -156,7 +156,17 @@ def _spread_over(
     pool: Executor, function: Callable[[Item], Result], first: Item, others: list[Item]
 ) -> list[Result]:
     waiting = [pool.submit(function, item) for item in others]
-    return [function(first), *(each.result() for each in waiting)]
+    begun = function(first)
+    # From the last one on, the caller takes what no other thread has begun.
+    taken = {
+        place: function(others[place])
+        for place in reversed(range(len(others)))
+        if waiting[place].cancel()
+    }
+    found = [
+        taken[place] if place in taken else each.result() for place, each in enumerate(waiting)
+    ]
+    return [begun, *found]
 
 
 def _pool(n_threads: int) -> Executor:
