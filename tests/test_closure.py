@@ -25,9 +25,9 @@ ALGORITHM = (
 MOST_LINES_OF_CODE = 780  # of the six files, docstrings and comments not counted
 
 # What importing AdaGCNClassifier loads of this package; 77 files with 10,127 lines before the rooms
-# were redrawn. Raise these numbers only with a reason.
+# were redrawn. Raise these numbers only with a reason: the last one was columns of one size.
 MOST_FILES = 60
-MOST_LINES = 9_400
+MOST_LINES = 9_450
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -1205,8 +1205,8 @@ FRAME_CASES = [
     refused(
         "an adjacency matrix in a frame",
         graph(pd.DataFrame([[0.0, 1.0], [1.0, 0.0]], columns=["a", "b"])),
-        "AGC-I108",
-        "floats",
+        "AGC-I113",
+        "source= and target=",
     ),
     refused("one column of pandas", graph(pd.Series([0, 1])), "AGC-I173", "rows of two ids"),
     told(
@@ -1612,7 +1612,7 @@ COLUMN_CASES = [
         "dates as text",
         table("id,d,x\n0,2024-01-01,1\n1,2024-01-02,2\n2,2024-01-03,3\n"),
         "AGC-I147",
-        "text",
+        "dates",
     ),
     refused(
         "dates of pandas",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adagcn.cli.convert import convert
-from adagcn.cli.graph_options import graph_facts, graph_rows, reading_rows
+from adagcn.cli.graph_options import MaxSize, bytes_of, graph_facts, graph_rows, reading_rows
 from adagcn.cli.options import Common, DataDir, Offline, with_option_groups
 from adagcn.cli.output import facts_table, print_json, print_result, rows_table, screen
 from adagcn.errors import AdaGCNError, IntegrityError
@@ -75,7 +75,9 @@ def get_dataset(
 
 @data_app.command("info")
 @with_option_groups
-def describe(what: NameOrFile, common: Common, data_dir: DataDir = None) -> None:
+def describe(
+    what: NameOrFile, common: Common, data_dir: DataDir = None, max_size: MaxSize = None
+) -> None:
     """Describe a data set or an .npz file."""
     from adagcn.data import CATALOG, dataset_info, load_graph
 
@@ -83,7 +85,7 @@ def describe(what: NameOrFile, common: Common, data_dir: DataDir = None) -> None
         facts = dataset_info(what, data_dir=data_dir)
         shown = _catalog_rows(facts)
     else:
-        graph = load_graph(what, data_dir=data_dir)
+        graph = load_graph(what, data_dir=data_dir, max_bytes=bytes_of(max_size))
         facts = {"path": what, **graph_facts(graph), "class_sizes": _class_sizes(graph)}
         shown = [*graph_rows(facts), *reading_rows(graph)]
     print_result(facts, facts_table(shown), as_json=common.as_json)

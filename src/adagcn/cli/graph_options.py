@@ -34,6 +34,17 @@ def _reading_option(name: str, text: str, metavar: str | None = None) -> Any:
     return _table_option(name, text, metavar, _READING)
 
 
+MaxSize = Annotated[
+    str | None,
+    typer.Option(
+        "--max-size",
+        metavar="SIZE",
+        help="What an .npz file may unpack to, such as 8GB.",
+        show_default="2GB, or 20 times the file",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class GraphFiles:
     """The graph itself: a name or a file, or a table of edges."""
@@ -170,15 +181,7 @@ class TableOptions:
 class GraphOptions(TableOptions, GraphFiles):
     """The options that select a graph; exactly one of ``data`` and ``edges`` is given."""
 
-    max_size: Annotated[
-        str | None,
-        typer.Option(
-            "--max-size",
-            metavar="SIZE",
-            help="What an .npz file may unpack to, such as 8GB.",
-            show_default="2GB, or 20 times the file",
-        ),
-    ] = None
+    max_size: MaxSize = None
     no_features: Annotated[
         bool,
         typer.Option("--no-features", help="Leave the features of DATA out; use its edges alone."),
@@ -222,7 +225,7 @@ class GraphOptions(TableOptions, GraphFiles):
             str(self.data),
             data_dir=self.data_dir,
             offline=self.offline or None,
-            max_bytes=None if self.max_size is None else _bytes(self.max_size),
+            max_bytes=bytes_of(self.max_size),
         )
         return graph.without_features() if self.no_features else graph
 
@@ -283,12 +286,14 @@ def _spelled_out(separator: str | None) -> str | None:
     return None if separator is None else words.get(separator, separator)
 
 
-def _bytes(size: str) -> int:
-    """Return a size in bytes.
+def bytes_of(size: str | None) -> int | None:
+    """Return a size in bytes; None for none.
 
-    >>> _bytes("8GB"), _bytes("1.5 mb")
-    (8589934592, 1572864)
+    >>> bytes_of("8GB"), bytes_of("1.5 mb"), bytes_of(None)
+    (8589934592, 1572864, None)
     """
+    if size is None:
+        return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", size.lower())
     if match is None or match[2].replace("i", "") not in _UNITS:
         raise InputError("AGC-I821", "--max-size is not a size", got=size, fix="write 8GB or 500MB")

@@ -62,6 +62,7 @@ REMEDIES = {
     "AGC-I621": "raise --stop, or use a split that has stopping nodes",
     "AGC-I633": "name the graph: DATA, or --edges with its tables",
     "AGC-I641": "label more nodes, or use --stop 0",
+    "AGC-I702": "give the features that the model was fitted on",
     "AGC-F705": "give a file that adagcn fit --out wrote",
     "AGC-I624": "give a file that adagcn fit --out wrote",
 }

@@ -25,6 +25,7 @@ from adagcn.formats.tables import Table
 Missing: TypeAlias = Literal["error", "mean", "neighbors"]
 
 _MOST_CATEGORIES = 100  # different values of a column that is one-hot encoded
+_DATE = r"^\d{4}-\d{2}-\d{2}([t ].*)?$"  # as ISO 8601 has them
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -302,7 +303,8 @@ def _classified_text(column: pa.ChunkedArray) -> tuple[str, NDArray[Any]]:
     if different <= set(_TRUTH):
         values = [None if v is None else _TRUTH[v.lower()] for v in known.to_pylist()]
         return "truth values", np.array(values, dtype=float)
-    return "text", as_array(trimmed, "features")
+    dated = pc.all(pc.match_substring_regex(lower.filter(pc.invert(gap)), _DATE)).as_py()
+    return ("dates" if dated else "text"), as_array(trimmed, "features")
 
 
 def _classified_objects(values: NDArray[Any]) -> tuple[str, NDArray[Any]]:

@@ -213,6 +213,15 @@ def _from_objects(array: NDArray[Any], argument: str) -> NDArray[Any]:
 
 
 def _not_ids(letter: str, values: NDArray[Any], argument: str) -> InputError:
+    if letter == "f" and argument.startswith("column "):
+        return InputError(
+            "AGC-I113",
+            f"{argument} holds floats, but ids cannot be floats",
+            got=values.tolist(),
+            fix="name the columns of the ends with source= and target="
+            if argument.endswith("of edges")
+            else "name the column of ids with id_column=, or make it the index of a pandas frame",
+        )
     if letter == "f":
         return InputError(
             "AGC-I108",

@@ -390,9 +390,10 @@ def _in_lines(error: Exception, dialect: Dialect) -> str:
 
 def _cannot_open(error: OSError, path: Path, argument: str) -> InputError | ResourceError:
     problem = f"{argument} cannot be opened: {error.strerror or error}"
-    on_the_web = path.parts[:1] in (("http:",), ("https:",))
-    fix = "download the file first" if on_the_web else "check the path"
-    return InputError("AGC-I127", problem, got=str(path), fix=fix)
+    if path.parts[:1] in (("http:",), ("https:",)):
+        problem = f"{argument} is a web address, and nothing is downloaded"
+        return InputError("AGC-I127", problem, got=path.name, fix="download the file first")
+    return InputError("AGC-I127", problem, got=str(path), fix="check the path")
 
 
 def _first_line(error: Exception) -> str:
