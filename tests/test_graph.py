@@ -351,7 +351,7 @@ TABLE = pd.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})
         ({"edges": [(0, 1)], "weight": "w"}, "weight names a column, but edges is not a table"),
         ({"edges": TABLE, "weight": "w"}, "edges has no column 'w'"),
         ({"edges": [(0, 1)], "weight": [None]}, "in row 0; got nan"),
-        ({"edges": [(0, 1)], "source": "a"}, "source is for edges in a file or a frame"),
+        ({"edges": [(0, 1)], "source": "a"}, "source is for edges in a table"),
         ({"edges": [(0, 1)], "id_column": "a"}, "id_column is for features or labels in a file"),
         (
             {"edges": sparse.eye_array(2), "weight": "w"},

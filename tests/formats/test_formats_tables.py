@@ -12,7 +12,7 @@ import pytest
 
 from adagcn.errors import FormatError, InputError
 from adagcn.formats.tables import Columns, is_table, read_table
-from adagcn.formats.text_files import TextRules
+from adagcn.formats.text_files import TextRules, dialect_of
 
 
 def read(source, text=(None, None), also=None, **rules):
@@ -86,6 +86,27 @@ def test_a_file_without_names(write):
 
 def test_named_columns_are_not_mistaken_for_data(write):
     assert read(write("a,2\n3,4\n"), header=None)[0] == {"a": ["3"], "2": ["4"]}
+
+
+@pytest.mark.parametrize(
+    ("line", "argument", "is_header"),
+    [
+        ("ann,bob", "edges", True),
+        ("1,bob", "edges", False),
+        ("ann,bob,0.5", "edges", False),
+        ("from,to,2020", "edges", False),
+        ("u1,3", "labels", False),
+        ("id,label", "labels", True),
+        ("u1,0.5,1", "features", False),
+        ("id,0,1,2", "features", True),
+        ("0,1,2", "features", True),
+        ("7,1,2", "features", False),
+        ("id,2019,2020", "features", True),
+    ],
+)
+def test_which_first_lines_hold_names(write, line, argument, is_header):
+    dialect = dialect_of(write(f"{line}\n{line}\n"), argument, TextRules())
+    assert dialect.has_names == is_header
 
 
 def test_numbers_are_not_guessed_from_the_first_lines(write):

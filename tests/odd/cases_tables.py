@@ -428,7 +428,7 @@ HEADER_CASES = [
         "a source for a list of edges",
         graph(PATH, source="s"),
         "AGC-I170",
-        "source is for edges in a file",
+        "source is for edges in a table",
     ),
     refused(
         "header for a list of edges", graph(PATH, header=True), "AGC-I170", "header is for edges"

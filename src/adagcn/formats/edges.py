@@ -72,20 +72,25 @@ def read_edges(
     if is_path(edges) and file_kind(Path(edges), "edges") == "json":
         value = read_json(Path(edges), "edges")
         if not is_records(value):
+            _refuse_columns(source, target, rules.header)
             return _from_json(value, weight, changes)
     if is_table(edges):
         return _from_table(edges, (source, target), weight, rules, changes)
-    named = {"source": source, "target": target, "header": rules.header}
-    for name, value in named.items():
-        if value is not None:
-            problem = f"{name} is for edges in a file or a frame"
-            raise InputError("AGC-I170", problem, got=value, fix=f"leave {name} out")
+    _refuse_columns(source, target, rules.header)
     if isinstance(edges, tuple) and len(edges) == 2 and all(_is_pair(each) for each in edges):
         phrase = "two pairs in a tuple are (sources, targets), not two edges; a list holds edges"
         changes.note(phrase, surprising=True)
     sources, targets = _two_columns(edges)
     weights = None if weight is None else _weights(weight, len(sources.codes))
     return EdgeList(sources, targets, weights)
+
+
+def _refuse_columns(source: str | None, target: str | None, header: bool | None) -> None:
+    """Refuse what is said of columns where there are none."""
+    for name, value in {"source": source, "target": target, "header": header}.items():
+        if value is not None:
+            problem = f"{name} is for edges in a table: a file with columns, or a frame"
+            raise InputError("AGC-I170", problem, got=value, fix=f"leave {name} out")
 
 
 def _is_pair(value: Any) -> bool:

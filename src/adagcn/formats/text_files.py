@@ -358,15 +358,21 @@ def _separator(lines: Sequence[str]) -> str:
 
 
 def _looks_like_names(fields: Sequence[str], argument: str) -> bool:
-    """Return whether the first line holds names: not if it starts with a number.
+    """Return whether the first line holds names: not if numbers stand where names would.
 
-    Features may be named 0, 1, 2, … (at least three of them); edges and labels never are.
+    Features may be named 0, 1, 2, … (at least three of them), but not 0.5; edges and labels never
+    are, from the third and the second column on.
     """
     if argument == "features" and len(fields) > 2:
         numbered = [str(number) for number in range(len(fields))]
         if list(fields) == numbered or list(fields[1:]) == numbered[:-1]:
             return True
-    return not _is_number(fields[0])
+    unlikely = {
+        "edges": any(_is_number(field) for field in fields[2:]),
+        "labels": any(_is_number(field) for field in fields[1:]),
+        "features": any(_is_number(field) and not field.isdecimal() for field in fields[1:]),
+    }
+    return not _is_number(fields[0]) and not unlikely.get(argument, False)
 
 
 def _is_number(field: str) -> bool:
