@@ -1578,7 +1578,7 @@ COLUMN_CASES = [
         "one-hot of an array",
         array(XYZ, one_hot=["x"]),
         "AGC-I1140",
-        "one_hot is for features in a file",
+        "one_hot is for features in a table",
     ),
     told(
         "a column left out",
@@ -2067,6 +2067,30 @@ SHAPE_CASES = [
 # Long tables, svmlight and JSON
 
 LONG_CASES = [
+    told(
+        "a long table with a column to leave out",
+        table("node,feature,value,day\n0,u,2,1\n0,v,3,1\n2,v,4,2\n", drop=["day"]),
+        [[2, 3], [0, 0], [0, 4]],
+        "long table",
+    ),
+    refused(
+        "a column to leave out that a long table does not have",
+        table("node,feature,value\n0,u,2\n0,v,3\n2,v,4\n", drop=["when"]),
+        "AGC-I1133",
+        "no column 'when'",
+    ),
+    refused(
+        "a column to leave out of JSON",
+        table('{"0": [1, 2], "1": [3, 4], "2": [5, 6]}', drop=["x"]),
+        "AGC-I1140",
+        "drop is for features in a table",
+    ),
+    refused(
+        "features of nodes that are in no edge",
+        table("node,feature\n7,u\n7,v\n8,u\n"),
+        "AGC-I1148",
+        "no id in .* occurs in the edges",
+    ),
     told(
         "a long table",
         table("node,feature,value\n0,u,2\n0,v,3\n2,v,4\n"),

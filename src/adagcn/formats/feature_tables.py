@@ -155,6 +155,14 @@ def _once(
     return np.sort(np.delete(order, again))
 
 
+def check_known_columns(table: Table, rules: FeatureRules) -> None:
+    """Refuse rules for columns that the table does not have."""
+    unknown = [name for name in (*rules.drop, *_named(rules)) if name not in table.columns]
+    if unknown:
+        problem = f"{table.argument} has no column {unknown[0]!r} to drop or to encode"
+        raise InputError("AGC-I1133", problem, got=table.names, fix="use one of these")
+
+
 def wide_features(
     table: Table, ids: IdColumn, skip: set[str], rules: FeatureRules, changes: Changes
 ) -> FeatureMatrix:
@@ -166,10 +174,6 @@ def wide_features(
         If a column holds text, dates or anything else that is not a number, and the rules do not
         say what to do with it.
     """
-    unknown = [name for name in (*rules.drop, *_named(rules)) if name not in table.columns]
-    if unknown:
-        problem = f"{table.argument} has no column {unknown[0]!r} to drop or to encode"
-        raise InputError("AGC-I1133", problem, got=table.names, fix="use one of these")
     parts: list[NDArray[Any]] = []
     names: list[str] = []
     for name in table.names:

@@ -19,6 +19,7 @@ from adagcn.formats.changes import Changes
 from adagcn.formats.feature_tables import (
     FeatureMatrix,
     FeatureRules,
+    check_known_columns,
     is_long,
     long_features,
     wide_features,
@@ -130,10 +131,15 @@ def _check_columns_used(source: NodeSource) -> None:
             what = {"unlabeled": "labels", "missing": "features"}[name]
             problem = f"{name} has no effect without {what}"
             raise InputError("AGC-I1149", problem, fix=f"give {what}, or leave {name} out")
-    named = {"one_hot": source.rules.one_hot, "drop": source.rules.drop}
-    for name, value in named.items():
-        if value and not is_table(source.features):
-            problem = f"{name} is for features in a file or a frame"
+    if not is_table(source.features):
+        _refuse_column_rules(source.rules)
+
+
+def _refuse_column_rules(rules: FeatureRules) -> None:
+    """Refuse what is said of columns where features are no table."""
+    for name, value in {"one_hot": rules.one_hot, "drop": rules.drop}.items():
+        if value:
+            problem = f"{name} is for features in a table: a file with columns, or a frame"
             raise InputError("AGC-I1140", problem, got=value, fix=f"leave {name} out")
 
 
@@ -149,10 +155,12 @@ def _with_features(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
     if is_path(source.features):
         kind = file_kind(Path(source.features), "features")
     if kind == "svmlight":
+        _refuse_column_rules(source.rules)
         return _with_svmlight(nodes, source, changes)
     if kind == "json":
         value = read_json(Path(source.features), "features")
         if not is_records(value):
+            _refuse_column_rules(source.rules)
             return _with_json_features(nodes, source, value, changes)
     if is_table(source.features):
         return _with_feature_table(nodes, source, changes)
@@ -205,8 +213,11 @@ def _with_feature_table(nodes: Nodes, source: NodeSource, changes: Changes) -> N
         problem = "features is a table without rows"
         raise InputError("AGC-I1146", problem, got=table.names, fix="give a row for each node")
     ids = _ids(table, names[0])
-    if not labels_inside and not source.rules.one_hot and is_long(table, ids, names[0]):
-        matrix = long_features(table, ids, names[0], changes)
+    check_known_columns(table, source.rules)
+    rest = {k: v for k, v in table.columns.items() if k not in source.rules.drop}
+    kept = replace(table, columns=rest)
+    if not labels_inside and not source.rules.one_hot and is_long(kept, ids, names[0]):
+        matrix = long_features(kept, ids, names[0], changes)
     else:
         matrix = wide_features(table, ids, set(names), source.rules, changes)
         if table.form:
