@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from adagcn import AdaGCNClassifier, Graph
+from adagcn.data import planted_partition
 from adagcn.data.planetoid import _ALLOWED
 from adagcn.models.correct_and_smooth import CorrectAndSmoothClassifier
 from adagcn.models.label_propagation import LabelPropagationClassifier
@@ -52,6 +54,23 @@ def test_a_file_to_be_continued_holds_positions_but_no_ids(graph, tmp_path):
     assert b"person-" not in content
     assert set(file.tensors) >= POSITIONS
     assert file.tensors["nodes.train_nodes"].tolist() == list(range(12))
+
+
+def test_what_a_file_holds_of_columns_and_of_a_graph_without_features(graph, tmp_path):
+    named = replace(graph, feature_names=np.array(["age", "income", "height"]))
+    settings = {"n_layers": 1, "max_epochs": 1, "random_state": 0}
+    content, file = saved(
+        AdaGCNClassifier(named, feature_norm="standard", **settings), tmp_path / "m"
+    )
+    assert b"income" in content
+    assert file.tensors["column_scale"].shape == (2, 3)
+    large = planted_partition(600, 2, 2, seed=0, mean_degree=8.0).without_features()
+    model = AdaGCNClassifier(large, max_features=100, **settings).fit(range(9), [0, 1, 0] * 3)
+    model.save(tmp_path / "n")
+    assert read_model(tmp_path / "n").tensors["coordinates"].shape == (600, 128)
+    revealed = PROMISES.split("## What a model file reveals")[1]
+    for words in ("their names", "mean and standard deviation", "128 coordinates of every node"):
+        assert words in " ".join(revealed.split())
 
 
 @pytest.mark.parametrize("kind", [LabelPropagationClassifier, CorrectAndSmoothClassifier])
