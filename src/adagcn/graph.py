@@ -20,7 +20,7 @@ from adagcn.formats.node_index import NodeIndex
 if TYPE_CHECKING:  # the readers are loaded when something is read
     from adagcn.formats.adjacency import Directed, Duplicates, SelfLoops
     from adagcn.formats.assembly import Parts
-    from adagcn.formats.feature_tables import Missing
+    from adagcn.formats.gaps import Missing
     from adagcn.formats.text_files import Progress
 
 Features: TypeAlias = "NDArray[np.floating[Any]] | sparse.csr_array"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from adagcn.errors import InputError, counted
 from adagcn.formats.adjacency import EdgeRules, adjacency_from_edges, adjacency_from_matrix
 from adagcn.formats.changes import Changes
 from adagcn.formats.edges import EdgeList
-from adagcn.formats.feature_tables import filled
+from adagcn.formats.gaps import filled
 from adagcn.formats.labels import UNKNOWN, Encoded
 from adagcn.formats.matrices import Matrix, as_csr, as_dense
 from adagcn.formats.node_ids import (
@@ -27,9 +26,6 @@ from adagcn.formats.node_ids import (
 )
 from adagcn.formats.node_index import NodeIndex
 from adagcn.formats.nodes import Nodes, NodeSource, read_nodes
-
-_FILLING_HOPS = 10  # how far a missing value is looked for
-_TINY = 1e-30
 
 
 @dataclass(frozen=True)
@@ -159,8 +155,7 @@ def _completed(
             changes.note("feature_names not used, since there are no features", surprising=True)
         changes.note("no features given: each node stands for itself (identity matrix)")
     elif source.rules.missing != "error":
-        fill = partial(_neighbor_means, adjacency)
-        features = filled(features, source.rules.missing, fill, changes).astype(features.dtype)
+        features = filled(features, source.rules.missing, adjacency, changes).astype(features.dtype)
     labels, classes = _aligned_labels(nodes.labels, ids.get("labels"), index, changes)
     names = None if nodes.feature_names is None else np.array(nodes.feature_names, dtype=str)
     return Parts(adjacency, features, index.node_ids, labels, classes, changes, names)
@@ -180,24 +175,6 @@ def _tell_of_odd_ids(
                 "node: if it is data, put a line of column names in front of it",
                 surprising=True,
             )
-
-
-def _neighbor_means(
-    adjacency: sparse.csr_array, values: NDArray[Any], known: NDArray[np.bool_]
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return values with gaps filled from the neighbors that have them, hop after hop."""
-    values, known = values.copy(), known.copy()
-    for _ in range(_FILLING_HOPS):
-        if known.all():
-            break
-        weights = adjacency @ known.astype(np.float32)
-        reached = (weights > 0) & ~known
-        if not reached.any():
-            break
-        means = (adjacency @ np.where(known, values, 0.0)) / np.maximum(weights, _TINY)
-        values[reached] = means[reached]
-        known |= reached
-    return values, known
 
 
 def _aligned_features(

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from adagcn.errors import InputError, counted
 from adagcn.formats.changes import Changes
+from adagcn.formats.column_values import numeric_column
 from adagcn.formats.columns import as_array, is_missing, is_tensor, tensor_to_numpy
-from adagcn.formats.feature_tables import numeric_column
 from adagcn.formats.json_files import is_records, json_edges, read_json
 from adagcn.formats.node_ids import IdColumn, as_id_column, as_id_columns
 from adagcn.formats.tables import Columns, Table, file_kind, is_path, is_table, read_table

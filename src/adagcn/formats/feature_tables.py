@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -18,15 +18,16 @@ from scipy import sparse
 
 from adagcn.errors import InputError, counted
 from adagcn.formats.changes import Changes
-from adagcn.formats.columns import GAPS, arrow_to_numpy, as_array
+from adagcn.formats.column_values import (
+    MOST_CATEGORIES,
+    classified,
+    not_numeric,
+    numeric_column,
+)
+from adagcn.formats.columns import as_array
+from adagcn.formats.gaps import Missing
 from adagcn.formats.node_ids import IdColumn
 from adagcn.formats.tables import Table
-
-Missing: TypeAlias = Literal["error", "mean", "neighbors"]
-
-_MOST_CATEGORIES = 100  # different values of a column that is one-hot encoded
-_DATE = r"^\d{4}-\d{2}-\d{2}([t ].*)?$"  # as ISO 8601 has them
-_TRUTH = {"true": 1.0, "false": 0.0}
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def long_features(table: Table, ids: IdColumn, id_name: str, changes: Changes) -
         + f": {counted(shape[0], 'node')} with {counted(shape[1], 'feature')}"
     )
     keys = ids.codes.astype(np.int64) * shape[1] + columns
-    kept = _once(keys, values, lambda row: (names[columns[row]], _plain(ids, row)), changes)
+    kept = _once(keys, values, lambda row: (names[columns[row]], ids.plain(row)), changes)
     codes, columns, values = ids.codes[kept], columns[kept], values[kept]
     matrix = sparse.csr_array((values, (codes, columns)), shape=shape)
     once = IdColumn(ids.distinct, np.arange(shape[0]), ids.argument, ids.untyped)
@@ -198,62 +199,6 @@ def wide_features(
     return FeatureMatrix(matrix, names if table.has_names else None, ids)
 
 
-def numeric_column(table: Table, name: str, ids: IdColumn | None = None) -> NDArray[Any]:
-    """Return a column of numbers, NaN where one is missing.
-
-    Raises
-    ------
-    InputError
-        If it is not numeric.
-    """
-    kind, values = _classified(table, name)
-    if kind in ("numbers", "truth values"):
-        return values
-    raise _not_numeric(table, name, ids, kind, values)
-
-
-def filled(
-    values: Any, missing: Missing, neighbors: Callable[[Any, Any], Any], changes: Changes
-) -> Any:
-    """Return features without gaps.
-
-    Parameters
-    ----------
-    values : ndarray or csr_array
-        NaN where a value is missing.
-    missing : {"mean", "neighbors"}
-        What to fill in: the mean of the column, or first the mean of the neighbors that have it.
-    neighbors : callable
-        Gives, from values (zero where missing) and which are known, the mean over the neighbors of
-        each node and which are known then.
-    changes : Changes
-        Told how many were filled in.
-    """
-    n_missing = int(np.isnan(values.data if sparse.issparse(values) else values).sum())
-    if not n_missing:
-        return values
-    dense = values.toarray() if sparse.issparse(values) else np.array(values)
-    known = ~np.isnan(dense)
-    if not known.any(axis=0).all():
-        problem = "features has columns without any value, which nothing can be filled in from"
-        got = np.flatnonzero(~known.any(axis=0))[:5].tolist()
-        raise InputError("AGC-I1135", problem, got=f"columns {got}", fix="leave them out")
-    means = np.where(known, dense, 0.0).sum(axis=0) / known.sum(axis=0)
-    dense[~known] = 0.0
-    from_neighbors = 0
-    if missing == "neighbors":
-        given, known = neighbors(dense, known)
-        from_neighbors = n_missing - int((~known).sum())
-        dense = given
-    gaps = np.nonzero(~known)
-    dense[gaps] = means[gaps[1]]
-    how = "the mean of the column"
-    if missing == "neighbors":
-        how = f"neighbors ({from_neighbors:,}) or the mean of the column ({len(gaps[0]):,})"
-    changes.note(f"{counted(n_missing, 'missing value')} of features filled in from {how}")
-    return sparse.csr_array(dense) if sparse.issparse(values) else dense
-
-
 def _named(rules: FeatureRules) -> Sequence[str]:
     return () if rules.one_hot is None or rules.one_hot == "all" else rules.one_hot
 
@@ -264,106 +209,21 @@ def _encoded_column(
     """Return a column as one or several columns of numbers, and their names."""
     if _is_vectors(table.columns[name]):
         return _vectors(table, name)
-    kind, values = _classified(table, name)
+    kind, values = classified(table, name)
     if rules.is_named(name) or (kind == "text" and rules.encodes(name)):
         return _one_hot(table, name, changes)
     if kind not in ("numbers", "truth values"):
-        raise _not_numeric(table, name, ids, kind, values)
+        raise not_numeric(table, name, ids, kind, values)
     return values[:, None], [name]
-
-
-def _classified(table: Table, name: str) -> tuple[str, NDArray[Any]]:
-    """Return what a column holds, in a word, and its values: numbers if it holds numbers."""
-    column = table.columns[name]
-    if isinstance(column, pa.ChunkedArray):
-        kind = column.type
-        if pa.types.is_temporal(kind):
-            return ("durations" if pa.types.is_duration(kind) else "dates"), arrow_to_numpy(column)
-        if pa.types.is_decimal(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
-            column = column.cast(pa.float64())
-        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-            return "numbers", np.asarray(column.to_numpy())  # Arrow turns gaps into NaN
-        if table.untyped and pa.types.is_string(kind):
-            return _classified_text(column)
-    values = as_array(column, f"column {name!r} of {table.argument}")
-    if values.dtype.kind in "biuf":
-        return "numbers", values
-    if values.dtype.kind in "mM":
-        return "dates", values
-    return _classified_objects(values)
-
-
-def _classified_text(column: pa.ChunkedArray) -> tuple[str, NDArray[Any]]:
-    """Return what a column of a text file holds: numbers, truth values or text."""
-    trimmed = pc.utf8_trim_whitespace(column)
-    lower = pc.utf8_lower(trimmed)
-    gap = pc.or_kleene(pc.is_null(lower), pc.is_in(lower, pa.array(sorted({*GAPS, ""}))))
-    known = pc.if_else(gap, pa.scalar(None, pa.string()), trimmed)
-    try:
-        return "numbers", np.asarray(known.cast(pa.float64()).to_numpy())
-    except pa.ArrowInvalid:
-        pass
-    different = {value for value in pc.unique(lower.filter(pc.invert(gap))).to_pylist()}
-    if different <= set(_TRUTH):
-        values = [None if v is None else _TRUTH[v.lower()] for v in known.to_pylist()]
-        return "truth values", np.array(values, dtype=float)
-    dated = pc.all(pc.match_substring_regex(lower.filter(pc.invert(gap)), _DATE)).as_py()
-    return ("dates" if dated else "text"), as_array(trimmed, "features")
-
-
-def _classified_objects(values: NDArray[Any]) -> tuple[str, NDArray[Any]]:
-    """Return what a column of Python objects holds."""
-    found = [value for value in values.tolist() if value is not None]
-    if all(isinstance(value, bool | int | float | np.number | np.bool_) for value in found):
-        return "numbers", np.array(
-            [np.nan if v is None else float(v) for v in values.tolist()], dtype=float
-        )
-    if all(isinstance(value, str) for value in found):
-        return "text", values
-    kinds = sorted({type(value).__name__ for value in found})
-    return ("dates" if kinds[0] in ("date", "datetime", "Timestamp") else "objects"), values
-
-
-def _not_numeric(
-    table: Table, name: str, ids: IdColumn | None, kind: str, values: NDArray[Any]
-) -> InputError:
-    """Return the error for a column that is not numeric, with a value and whose it is."""
-    odd = _not_numbers(values) or [0]
-    where = "" if ids is None else f", the first at node {_plain(ids, odd[0])!r}"
-    n_different = len({str(value) for value in values.tolist() if value is not None})
-    if len(odd) < len(values) / 2:
-        said = f"has {counted(len(odd), 'value')} that are not numbers{where}"
-        fixes = ["correct them"]
-    else:
-        said = f"is not numeric but holds {kind} ({n_different:,} different){where}"
-        few = kind == "text" and n_different <= _MOST_CATEGORIES
-        fixes = [f"one_hot=[{name!r}] makes a column of each value"] if few else []
-    fix = ", or ".join([*fixes, f"drop=[{name!r}] leaves it out"])
-    if table.argument == "edges":
-        fix = "correct it, or name another column"
-    problem = f"column {name!r} of {table.argument} {said}"
-    return InputError("AGC-I147", problem, got=values[odd[0]], fix=fix)
-
-
-def _not_numbers(values: NDArray[Any]) -> list[int]:
-    """Return the places of values that are there and are not numbers."""
-    places = []
-    for place, value in enumerate(values.tolist()):
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            if value is not None and str(value).strip().lower() not in GAPS:
-                places.append(place)
-    return places
 
 
 def _one_hot(table: Table, name: str, changes: Changes) -> tuple[NDArray[Any], list[str]]:
     values = as_array(table.columns[name], f"column {name!r} of {table.argument}")
     texts = np.array(["" if v is None or v != v else str(v).strip() for v in values.tolist()])
     categories = [value for value in np.unique(texts).tolist() if value]
-    if not 1 <= len(categories) <= _MOST_CATEGORIES:
+    if not 1 <= len(categories) <= MOST_CATEGORIES:
         problem = f"column {name!r} of {table.argument} has too many different values to encode"
-        fix = f"merge them to at most {_MOST_CATEGORIES}, or leave it out with drop=[{name!r}]"
+        fix = f"merge them to at most {MOST_CATEGORIES}, or leave it out with drop=[{name!r}]"
         if not categories:
             problem = f"column {name!r} of {table.argument} has no value to encode"
             fix = f"leave it out with drop=[{name!r}]"
@@ -427,15 +287,10 @@ def _numbers(table: Table, name: str, ids: IdColumn) -> NDArray[Any]:
         row = int(np.argmax(bad))
         problem = (
             f"column {name!r} of {table.argument} has {counted(int(bad.sum()), 'value')} that "
-            f"cannot be used, the first at node {_plain(ids, row)!r}"
+            f"cannot be used, the first at node {ids.plain(row)!r}"
         )
         raise InputError("AGC-I1139", problem, got=float(values[row]), fix="remove these rows")
     return values
-
-
-def _plain(ids: IdColumn, row: int) -> Any:
-    """Return the id of a row as a plain value."""
-    return ids.distinct[[ids.codes[row]]].tolist()[0]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -52,6 +52,10 @@ class IdColumn:
         """The ids in the order of the rows."""
         return self.distinct[self.codes]
 
+    def plain(self, row: int) -> Any:
+        """Return the id of a row as a plain value."""
+        return self.distinct[[self.codes[row]]].tolist()[0]
+
 
 def as_ids(values: Any, argument: str) -> NDArray[Any]:
     """Return ids in their one form: strings, or int64 if all fit, uint64, or Python integers.
