@@ -68,3 +68,10 @@ def test_fit_predict_evaluate_and_compare(name, dataset_dir, tmp_path, run_cli):
     ledger = ["--ledger", tmp_path / "ledger.sqlite", "--splits", 1, "--models", "adagcn"]
     compared = run_cli("compare", *tables, *labels, *QUICK, *ledger, "--json").facts
     assert compared["rows"][0]["mean"] == pytest.approx(fitted["accuracy"])
+    for words in (
+        ["compare", *tables, *labels, *QUICK, *ledger],
+        ["evaluate", model, *tables, *labels],
+    ):
+        said = " ".join(run_cli(*words).stdout.split())
+        for phrase in READ[name]:
+            assert phrase in said

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from adagcn.cli.campaign_options import CampaignOptions, check_figure, chosen_names
-from adagcn.cli.graph_options import GraphOptions, graph_facts
+from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.options import Common, Force, with_option_groups
-from adagcn.cli.output import screen, write_figure
+from adagcn.cli.output import facts_table, screen, write_figure
 from adagcn.cli.set_option import parse_settings
 from adagcn.cli.split_options import (
     SplitOptions,
@@ -121,6 +121,9 @@ def compare(
     facts |= {"metric": parts.metric, "labels": labels}
     campaign.show(spec, found, facts, common)
     if not common.as_json:
+        if not options.is_named:
+            screen().print()
+            screen().print(facts_table([("graph", repr(graph)), *reading_rows(graph)]))
         _show_labels(labels)
 
 

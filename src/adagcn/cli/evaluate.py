@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from adagcn.cli.graph_options import GraphOptions, graph_facts
+from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.options import Common, with_option_groups
 from adagcn.cli.output import facts_table, note, percent, print_json, rows_table, screen
 from adagcn.cli.predict import ModelFile
@@ -67,7 +67,7 @@ def evaluate(
     if common.as_json:
         print_json(facts)
     else:
-        _show(facts, graph)
+        _show(facts, graph, [] if options.is_named else reading_rows(graph))
 
 
 def _scored(
@@ -97,13 +97,14 @@ def _check_labels(graph: Graph, classes: NDArray[Any]) -> None:
         )
 
 
-def _show(facts: dict[str, Any], graph: Graph) -> None:
+def _show(facts: dict[str, Any], graph: Graph, read: list[tuple[str, str]]) -> None:
     console = screen()
     log_loss = facts["log_loss"]
     console.print(
         facts_table(
             [
                 ("graph", repr(graph)),
+                *read,
                 ("model", f"{facts['model']}, preset {facts['preset']}"),
                 *_label_rows(facts),
                 *measure_rows(facts),
