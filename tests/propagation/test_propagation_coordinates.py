@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from adagcn.data import planted_partition
+from adagcn.propagation import coordinates
 from adagcn.propagation.coordinates import spectral_coordinates
 from adagcn.propagation.normalize import make_propagator
 
@@ -53,3 +54,14 @@ def test_the_direction_of_edges_does_not_matter(adjacency):
     np.testing.assert_array_equal(
         spectral_coordinates(one_way, 20), spectral_coordinates(adjacency, 20)
     )
+
+
+def test_what_stands_out_is_found_on_large_graphs_too(monkeypatch):
+    graph = planted_partition(900, 3, 2, seed=0, mean_degree=20.0)
+    exact = spectral_coordinates(graph.adjacency, 40)
+    monkeypatch.setattr(coordinates, "_MANY_NODES", 100)
+    coarse = spectral_coordinates(graph.adjacency, 40)
+    assert np.abs(coarse[:, :30] - exact[:, :30]).max() > 1e-3  # the rest is not exact
+    for column in (-1, -2, -3):  # the constant one, and two that part three classes
+        one, other = exact[:, column], coarse[:, column]
+        assert abs(one @ other) > 0.999 * np.linalg.norm(one) * np.linalg.norm(other)

@@ -22,7 +22,10 @@ from adagcn.propagation.normalize import make_propagator
 
 N_COORDINATES = 128
 _TELEPORT = 0.02  # γ: how far a coordinate reaches
-_TOLERANCE = 1e-4  # of the eigenvalues; a place need not be exact, only the same every time
+# How exact the eigenvalues are. Those that stand out are found first, and only they tell
+# communities apart: on large graphs the others, which lie close together, would take most time.
+_TOLERANCE, _COARSE_TOLERANCE = 1e-4, 0.05
+_MANY_NODES = 25_000
 
 
 def spectral_coordinates(
@@ -53,7 +56,8 @@ def spectral_coordinates(
     propagator = make_propagator(symmetrized(adjacency[nodes][:, nodes]), dtype=np.float64)
     # From a constant start instead of a random one: the same graph, the same coordinates.
     start = np.ones(len(nodes))
-    values, vectors = eigsh(propagator, n_coordinates, which="LA", v0=start, tol=_TOLERANCE)
+    tolerance = _TOLERANCE if len(nodes) <= _MANY_NODES else _COARSE_TOLERANCE
+    values, vectors = eigsh(propagator, n_coordinates, which="LA", v0=start, tol=tolerance)
     weighted = vectors * (_TELEPORT / (1 - (1 - _TELEPORT) * values))
     weighted *= np.sqrt(len(nodes) / np.square(weighted).sum())
     coordinates = np.zeros((adjacency.shape[0], n_coordinates), dtype=np.float32)
