@@ -58,7 +58,11 @@ def read_graph(
         parts = _parts(members)
     except InputError as error:
         problem = f"the graph in {str(path)!r} cannot be used: {error.problem}"
-        raise FormatError("AGC-F116", problem, got=error.got, fix=error.fix) from error
+        # A file is read as it is: what from_edges could fill in, its writer has to.
+        fix = (
+            "correct the arrays and write the file again" if error.code == "AGC-I145" else error.fix
+        )
+        raise FormatError("AGC-F116", problem, got=error.got, fix=fix) from error
     changes.phrases += parts.changes.phrases
     changes.surprises += parts.changes.surprises
     parts = replace(parts, changes=changes)
