@@ -120,7 +120,9 @@ def long_features(table: Table, ids: IdColumn, id_name: str, changes: Changes) -
     changes.note(
         f"features: {counted(n_rows, 'row')} of a long table (node {id_name!r}, feature {feature!r}"
         + (f", value {value[0]!r})" if value else ", each 1)")
-        + f": {counted(shape[0], 'node')} with {counted(shape[1], 'feature')}"
+        + f": {counted(shape[0], 'node')} with {counted(shape[1], 'feature')}",
+        # Numbers beside ids that repeat may also be a wide table with rows twice.
+        surprising=not value and all(name.isdecimal() for name in names),
     )
     keys = ids.codes.astype(np.int64) * shape[1] + columns
     kept = _once(keys, values, lambda row: (names[columns[row]], ids.plain(row)), changes)
