@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import experiment_fixtures as toy
 import pytest
@@ -19,7 +21,7 @@ from adagcn.errors import (
 from adagcn.experiments import exchange
 from adagcn.experiments.campaign import plan
 from adagcn.experiments.exchange import export_ledger, import_ledger
-from adagcn.experiments.ledger import Ledger
+from adagcn.experiments.ledger import BROUGHT, Ledger
 
 RUNS = [run for cell in plan(toy.toy_spec(), toy.GRAPHS) for run in cell.runs]
 
@@ -28,6 +30,16 @@ RUNS = [run for cell in plan(toy.toy_spec(), toy.GRAPHS) for run in cell.runs]
 def ledger(tmp_path):
     with Ledger(tmp_path / "runs.sqlite") as opened:
         yield opened
+
+
+NEW = {
+    "scores": {"roc_auc": 0.5},
+    "right": "oA==",
+    "scored_digest": "cd" * 32,
+    "fit_cpu_seconds": 1.25,
+    "predict_cpu_seconds": 0.0,
+    "choices": {"scale": True, "n_columns": 7, "rate": 0.5, "kind": "dense"},
+}
 
 
 def fill(ledger, runs=RUNS):
@@ -75,18 +87,21 @@ def test_measures_are_added_to_a_run_without_them(ledger):
         ledger.add_scores(RUNS[1], toy.some_result(0.2, scores=scores))
 
 
-def as_version_2(path):
-    """Write a ledger as the release before this one had it: without the column of scores."""
+def as_version(version, path):
+    """Write a ledger as an earlier release had it: without the columns that came later."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("ALTER TABLE runs DROP COLUMN scores")
-        connection.execute("PRAGMA user_version = 2")
+        for brought, names in BROUGHT.items():
+            for name in names if brought > version else ():
+                connection.execute(f'ALTER TABLE runs DROP COLUMN "{name}"')
+        connection.execute(f"PRAGMA user_version = {version}")
 
 
-def test_a_ledger_without_scores_is_read_as_it_is_and_changed_when_something_is_added(tmp_path):
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_older_ledger_is_read_as_it_is_and_changed_when_something_is_added(tmp_path, version):
     path = tmp_path / "old.sqlite"
     with Ledger(path) as ledger:
         fill(ledger, RUNS[:3])
-    as_version_2(path)
+    as_version(version, path)
     before = path.read_bytes()
     with Ledger(path) as ledger:
         assert ledger.results(RUNS) == {
@@ -95,19 +110,34 @@ def test_a_ledger_without_scores_is_read_as_it_is_and_changed_when_something_is_
         assert len(list(ledger.rows())) == 3
     assert path.read_bytes() == before
     with Ledger(path) as ledger:
-        ledger.add(RUNS[3], toy.some_result(0.3, scores={"roc_auc": 0.5}))
+        ledger.add(RUNS[3], toy.some_result(0.3, **NEW))
     with Ledger(path) as ledger:
-        assert ledger.results(RUNS)[RUNS[3].key].scores == {"roc_auc": 0.5}
-        assert ledger.results(RUNS)[RUNS[2].key].scores == {}
-        assert ledger._pragma("user_version") == 3
+        assert ledger.results(RUNS)[RUNS[3].key] == toy.some_result(0.3, **NEW)
+        assert ledger.results(RUNS)[RUNS[2].key] == toy.some_result(0.2)
+        assert ledger._pragma("user_version") == 4
 
 
-def test_an_export_keeps_the_measures(ledger, tmp_path):
-    ledger.add(RUNS[0], toy.some_result(0.3, scores={"roc_auc": 0.5}))
+def test_an_export_keeps_measures_bits_times_and_choices(ledger, tmp_path):
+    ledger.add(RUNS[0], toy.some_result(0.3, **NEW))
     export_ledger(ledger, tmp_path / "a.jsonl.gz")
     with Ledger(tmp_path / "new.sqlite") as new:
         import_ledger(new, tmp_path / "a.jsonl.gz")
         assert list(new.rows()) == list(ledger.rows())
+        assert new.results(RUNS[:1])[RUNS[0].key] == toy.some_result(0.3, **NEW)
+
+
+def test_an_export_writes_the_rows_of_version_3_as_they_were(tmp_path):
+    source = Path(__file__).parents[2] / "results" / "ledger.jsonl.gz"
+    with gzip.open(source) as unpacked:
+        old = (line for line in unpacked if b'"result"' in line and b'"right"' not in line)
+        first = [b'{"format":"adagcn-ledger","version":3}\n', *itertools.islice(old, 3)]
+    (tmp_path / "old").write_bytes(gzip.compress(b"".join(first)))
+    with Ledger(tmp_path / "new.sqlite") as new:
+        assert import_ledger(new, tmp_path / "old") == 3
+        export_ledger(new, tmp_path / "again")
+    header, *rows = lines_of(tmp_path / "again")
+    assert json.loads(header)["version"] == 4
+    assert rows == [line.rstrip() for line in first[1:]]
 
 
 def test_an_export_without_measures_is_read(lines, tmp_path):
@@ -159,7 +189,7 @@ def test_another_database_is_refused_and_left_alone(tmp_path):
 
 
 def test_a_newer_ledger_is_refused(ledger):
-    ledger._connection.execute("PRAGMA user_version = 4")
+    ledger._connection.execute("PRAGMA user_version = 5")
     with pytest.raises(FormatError, match="a ledger of a newer release"):
         Ledger(ledger.path)
 
@@ -239,6 +269,12 @@ def changed(line, **changes):
     return json.dumps(row).encode()
 
 
+def with_result(line, **fields):
+    row = json.loads(line)
+    row["result"] |= fields
+    return json.dumps(row).encode()
+
+
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
@@ -250,6 +286,8 @@ def changed(line, **changes):
         (lambda rows: [rows[0], rows[1][:-9]], FormatError, "no run in line 2"),
         (lambda rows: [*rows[:2], changed(rows[2], extra=1)], FormatError, "line 3: extra"),
         (lambda rows: [*rows[:2], changed(rows[2], accuracy="1")], FormatError, "result.accuracy"),
+        (lambda rows: [*rows[:2], with_result(rows[2], right="oA==")], FormatError, "together"),
+        (lambda rows: [*rows[:2], with_result(rows[2], right="é")], FormatError, "result.right"),
         (
             lambda rows: [*rows[:2], changed(rows[2], seed=7)],
             IntegrityError,

@@ -13,10 +13,11 @@ from pydantic import ValidationError
 
 from adagcn import AdaGCNClassifier
 from adagcn.data import make_split
+from adagcn.data.nodesets import Split
 from adagcn.errors import IntegrityError
 from adagcn.experiments import provenance
 from adagcn.experiments.campaign import plan
-from adagcn.experiments.runs import execute, resolved_params
+from adagcn.experiments.runs import execute, nodes_digest, packed, resolved_params, right_nodes
 from adagcn.models.support.measures import measures
 
 
@@ -30,7 +31,8 @@ def execute_toy(run):
 
 
 def same_but_times(result):
-    return result.model_dump(exclude={"seconds", "peak_memory_mb", "finished"})
+    times = {"seconds", "fit_cpu_seconds", "predict_cpu_seconds", "peak_memory_mb", "finished"}
+    return result.model_dump(exclude=times)
 
 
 def test_a_run_is_the_plain_fit_with_its_index_as_seed(runs):
@@ -68,6 +70,63 @@ def test_a_result_has_every_measure_of_the_scored_nodes(runs):
     assert result.score("roc_auc") == result.scores["roc_auc"]
     assert toy.some_result(0.5).score("accuracy") == 0.5
     assert toy.some_result(0.5).score("roc_auc") is None
+
+
+def test_a_result_has_which_nodes_were_right_and_processor_times(runs):
+    result = execute_toy(runs[0])
+    split = make_split(toy.GRAPH, runs[0].split, train_per_class=6)
+    right = right_nodes(result, split)
+    assert right.dtype == bool
+    assert right.shape == split.score_nodes.shape
+    assert right.mean() == result.accuracy
+    assert 0 < right.sum() < len(right), "a case in which all bits are equal shows little"
+    labels = toy.GRAPH.classes[toy.GRAPH.labels]
+    model = AdaGCNClassifier(toy.GRAPH, random_state=0, **toy.QUICK).fit(
+        split.train_nodes,
+        labels[split.train_nodes],
+        X_val=split.stop_nodes,
+        y_val=labels[split.stop_nodes],
+    )
+    predicted = model.predict(split.score_nodes)
+    np.testing.assert_array_equal(right, predicted == labels[split.score_nodes])
+    assert result.fit_cpu_seconds > 0
+    assert result.predict_cpu_seconds >= 0
+    assert right_nodes(toy.some_result(0.5), split) is None
+
+
+@pytest.mark.parametrize("n_nodes", [1, 7, 8, 9, 31])
+def test_bits_come_out_as_they_went_in(n_nodes):
+    nodes = np.arange(100, 100 + n_nodes)[::-1]
+    right = np.random.default_rng(n_nodes).random(n_nodes) < 0.5
+    result = toy.some_result(right=packed(right), scored_digest=nodes_digest(nodes))
+    split = Split("val:0", np.array([0]), np.array([], dtype=int), nodes)
+    np.testing.assert_array_equal(right_nodes(result, split), right)
+
+
+@pytest.mark.parametrize(
+    ("bits", "nodes", "match"),
+    [
+        (np.ones(9), [1, 2, 4], "not those that the split 'val:0' scores"),
+        (np.ones(9), [3, 2, 1], "not those that the split 'val:0' scores"),
+        (np.ones(9), [1, 2, 3], "each of the 3 scored nodes.*got '2 bytes'"),
+        (np.ones(5), [1, 2, 3], "each of the 3 scored nodes"),
+        (np.ones(0), [1, 2, 3], "each of the 3 scored nodes.*got '0 bytes'"),
+    ],
+)
+def test_bits_of_other_nodes_or_of_another_number_are_refused(bits, nodes, match):
+    digest = nodes_digest(np.array([1, 2, 3]))
+    result = toy.some_result(right=packed(bits.astype(bool)), scored_digest=digest)
+    split = Split("val:0", np.array([0]), np.array([], dtype=int), np.array(nodes))
+    with pytest.raises(IntegrityError, match=match):
+        right_nodes(result, split)
+
+
+def test_what_a_model_chose_is_kept_with_plain_types(runs, monkeypatch):
+    chosen = {"scale": np.bool_(True), "n": np.int64(3), "rate": np.float32(0.5), "none": None}
+    monkeypatch.setattr(AdaGCNClassifier, "choices_", {**chosen, "kind": "dense"}, raising=False)
+    choices = execute_toy(runs[0]).choices
+    assert choices == {"scale": True, "n": 3, "rate": 0.5, "kind": "dense"}
+    assert [type(value) for value in choices.values()] == [bool, int, float, str]
 
 
 def test_the_same_run_gives_the_same_result(runs):
@@ -162,6 +221,10 @@ def test_warnings_are_kept_and_not_shown():
         {"model_digest": "x"},
         {"n": 1},
         {"scores": {"roc_auc": 1.5}},
+        {"right": "oA=="},
+        {"right": "not base64", "scored_digest": "ab" * 32},
+        {"fit_cpu_seconds": -1.0},
+        {"choices": {"rate": np.nan}},
     ],
 )
 def test_a_result_that_cannot_be_is_refused(changes):

@@ -51,7 +51,7 @@ def test_an_old_ledger_is_brought_up_to_date_when_something_is_added(old):
         rows = list(ledger.rows())
         ledger.add(rows[0].run, rows[0].result)
     version, after = raw(old)
-    assert version == 3
+    assert version == 4
     assert len(after) == len(before) == 4
     assert sorted(accuracy for *_, accuracy in after) == sorted(a for *_, a in before)
     assert all(row.key == row.run.key for row in rows)
@@ -89,8 +89,13 @@ def test_an_old_export_is_read_under_the_new_names(tmp_path):
         assert rows[record["result"]["model_digest"]].result.model_dump() == {
             **record["result"],
             "scores": {},
+            "right": None,
+            "scored_digest": None,
+            "fit_cpu_seconds": None,
+            "predict_cpu_seconds": None,
+            "choices": {},
         }
-    assert json.loads(gzip.open(tmp_path / "new.jsonl.gz", "rt").readline())["version"] == 3
+    assert json.loads(gzip.open(tmp_path / "new.jsonl.gz", "rt").readline())["version"] == 4
     with Ledger(tmp_path / "third.sqlite") as ledger:
         assert import_ledger(ledger, tmp_path / "new.jsonl.gz") == len(lines)
 
@@ -110,7 +115,7 @@ def test_a_forged_key_of_an_old_export_is_refused(tmp_path):
 
 def test_a_newer_export_is_refused(tmp_path):
     path = tmp_path / "newer.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"format":"adagcn-ledger","version":4}\n'))
+    path.write_bytes(gzip.compress(b'{"format":"adagcn-ledger","version":5}\n'))
     with (
         Ledger(tmp_path / "l.sqlite") as ledger,
         pytest.raises(FormatError, match="not an export, or one of a newer release"),

@@ -8,16 +8,17 @@ import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from adagcn.errors import FormatError, InputError, IntegrityError, UnsafeFileError
-from adagcn.experiments.ledger import Ledger, LedgerRow, with_new_names
+from adagcn.experiments.ledger import BROUGHT, Ledger, LedgerRow, with_new_names
 from adagcn.experiments.runs import canonical_json
 from adagcn.formats.atomic import atomic_file
 
 _FORMAT = "adagcn-ledger"
-_VERSION = 3  # 1 had other names of settings, 1 and 2 no scores
+_VERSION = 4  # 1 had other names of settings, 1 and 2 no scores, 1 to 3 nothing of BROUGHT[4]
 _LONGEST_LINE = 1 << 20
 _LARGEST_TEXT = 1 << 30  # bytes when unpacked; a row is about a thousand
 
@@ -45,7 +46,7 @@ def export_ledger(ledger: Ledger, path: str | os.PathLike[str]) -> int:
     ):
         packed.write(f"{_header(_VERSION)}\n".encode())
         for row in ledger.rows():
-            packed.write(f"{canonical_json(row.model_dump())}\n".encode())
+            packed.write(f"{canonical_json(_content(row))}\n".encode())
             n_rows += 1
     return n_rows
 
@@ -110,6 +111,15 @@ def _lines(path: Path, unpacked: gzip.GzipFile) -> Iterator[tuple[int, bytes]]:
         yield number, line
     if number == 0:
         raise _damaged(path, "is empty")
+
+
+def _content(row: LedgerRow) -> dict[str, Any]:
+    """Return a row for JSON; one of an earlier release is written as that release wrote it."""
+    content = row.model_dump()
+    for name in BROUGHT[4]:
+        if content["result"][name] in (None, {}):
+            del content["result"][name]
+    return content
 
 
 def _header(version: int) -> str:

@@ -19,14 +19,20 @@ from adagcn.models.support.renamed import renamed
 DEFAULT_PATH = Path("adagcn-ledger.sqlite")
 
 _APPLICATION = 0x41474C31  # how an SQLite file says whose it is
-_VERSION = 3  # 1 had other names of settings, 1 and 2 no scores
+_VERSION = 4  # 1 had other names of settings; what 3 and 4 brought is in BROUGHT
 _FIRST_WITH_NAMES = 2
 _PATIENCE = 60.0  # seconds to wait while another command writes
 _AT_ONCE = 500  # keys in one question, fewer than SQLite allows
 
 _COLUMNS = ("key", *Run.model_fields, *RunResult.model_fields)
-_NEW = "scores"  # the last column, which version 3 brought
-_AS_JSON = {"params", "accuracy_by_depth", "epochs_by_layer", "notices", "versions", "scores"}
+BROUGHT = {  # the last columns, by the version that brought them
+    3: ("scores",),
+    4: ("right", "scored_digest", "fit_cpu_seconds", "predict_cpu_seconds", "choices"),
+}
+_AS_JSON = {
+    *("params", "accuracy_by_depth", "epochs_by_layer", "notices", "versions", "scores"),
+    "choices",
+}
 _ADD = f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 
@@ -109,7 +115,7 @@ class Ledger:
                     got=result.accuracy,
                     fix="use a new ledger: this one is of another version of the code",
                 )
-            question = f"UPDATE runs SET {_NEW} = ? WHERE key = ?"
+            question = "UPDATE runs SET scores = ? WHERE key = ?"
             self._connection.execute(question, [canonical_json(result.scores), run.key])
 
     def results(self, runs: Iterable[Run]) -> dict[str, RunResult]:
@@ -157,11 +163,12 @@ class Ledger:
         return None if found is None else found[0]
 
     def _rows(self, which: str, values: Sequence[str] = ()) -> Iterator[LedgerRow]:
-        there = [name for name in _COLUMNS if name != _NEW or self._version == _VERSION]
+        lacking = _columns_since(self._version)
+        there = [name for name in _COLUMNS if name not in lacking]
         with self._translated():
-            question = f"SELECT {', '.join(there)} FROM runs {which}"
+            question = f"SELECT {', '.join(map(_quoted, there))} FROM runs {which}"
             for record in self._connection.execute(question, values):
-                yield self._row({_NEW: "{}", **dict(zip(there, record, strict=True))})
+                yield self._row(dict(zip(there, record, strict=True)))
 
     def _row(self, record: dict[str, Any]) -> LedgerRow:
         try:
@@ -169,7 +176,7 @@ class Ledger:
             row = LedgerRow(
                 key=plain["key"],
                 run=Run(**{name: plain[name] for name in Run.model_fields}),
-                result=RunResult(**{name: plain[name] for name in RunResult.model_fields}),
+                result=RunResult(**{k: v for k, v in plain.items() if k in RunResult.model_fields}),
             )
             return with_new_names(row) if self._has_old_names else row
         except (ValidationError, ValueError, TypeError, RecursionError) as error:
@@ -212,14 +219,15 @@ class Ledger:
         with self._translated(), self._transaction():
             if self._pragma("user_version") != _VERSION:  # no other command was faster
                 rows = list(self.rows())
-                self._connection.execute(f"ALTER TABLE runs ADD COLUMN {_NEW}")
+                for name in _columns_since(self._version):
+                    self._connection.execute(f"ALTER TABLE runs ADD COLUMN {_quoted(name)}")
                 self._connection.execute("DELETE FROM runs")
                 self._connection.executemany(_ADD, map(_values, rows))
                 self._connection.execute(f"PRAGMA user_version = {_VERSION}")
         self._version = _VERSION
 
     def _begin(self) -> None:
-        columns = ", ".join(_COLUMNS[1:])
+        columns = ", ".join(map(_quoted, _COLUMNS[1:]))
         self._connection.execute(f"CREATE TABLE runs (key TEXT PRIMARY KEY, {columns})")
         self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         self._connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -258,6 +266,15 @@ class Ledger:
                 f"the ledger {self.path} cannot be used: {error}",
                 fix="check that its folder exists, is writable and has free space",
             ) from error
+
+
+def _columns_since(version: int) -> list[str]:
+    """Return the columns that a ledger of an earlier version lacks."""
+    return [name for brought, names in BROUGHT.items() if brought > version for name in names]
+
+
+def _quoted(column: str) -> str:
+    return f'"{column}"'  # "right" is a word of SQL
 
 
 def _values(row: LedgerRow) -> list[Any]:

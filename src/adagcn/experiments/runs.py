@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import sys
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from adagcn.data.nodesets import Split, fit_on_split
 from adagcn.engines.threads import threads
@@ -29,6 +33,8 @@ Number = Annotated[int, Field(ge=0, lt=2**32)]
 Measure = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Param = bool | int | float | str
+Choice = bool | int | Annotated[float, Field(allow_inf_nan=False)] | str
+Bits = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]*={0,2}$")]  # base64
 
 # Python hides the first ones by default; the last was shown when the run was planned.
 _UNSAID = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, PresetNotice)
@@ -116,6 +122,16 @@ class RunResult(BaseModel):
     scores : dict
         Every measure of :mod:`adagcn.models.support.measures` that has a value on the scored nodes;
         empty if an earlier release trained the run.
+    right : str or None
+        Which scored nodes were classified right: a bit for each, in the order of the split, packed
+        and in base64; :func:`right_nodes` unpacks them. None if an earlier release trained the run,
+        as with the next three.
+    scored_digest : str or None
+        SHA-256 of the positions of the scored nodes, so that bits never meet other nodes.
+    fit_cpu_seconds, predict_cpu_seconds : float or None
+        Processor time of the fit, and of predicting all scored nodes once; over all threads.
+    choices : dict
+        What the model chose for itself during the fit, by name.
     """
 
     model_config = _STRICT
@@ -131,6 +147,17 @@ class RunResult(BaseModel):
     versions: dict[Name, Name | None]
     finished: Name
     scores: dict[Name, Share] = {}
+    right: Bits | None = None
+    scored_digest: Digest | None = None
+    fit_cpu_seconds: Measure | None = None
+    predict_cpu_seconds: Measure | None = None
+    choices: dict[Name, Choice] = {}
+
+    @model_validator(mode="after")
+    def _bits_name_their_nodes(self) -> Self:
+        if (self.right is None) != (self.scored_digest is None):
+            raise ValueError("right and scored_digest must be given together")
+        return self
 
     def score(self, metric: Metric) -> float | None:
         """Return one measure; None if it has no value or was not taken."""
@@ -177,10 +204,15 @@ def execute(run: Run, graph: Graph, split: Split) -> RunResult:
     model = build_model(run.model, graph, preset=run.preset, settings=given, random_state=run.seed)
     _warm_up()
     with threads(run.threads), _notices() as notices:
+        start = time.process_time()
         seconds = fit_on_split(model, graph, split)
+        fitted = time.process_time()
         ids, labels = graph.ids_and_labels(split.score_nodes)
+        asked = time.process_time()
+        proba = model.predict_proba(ids)
+        answered = time.process_time()
         by_depth = list(model.staged_score(ids, labels))
-        scores = measures(labels, model.predict_proba(ids), model.classes_)
+        scores = measures(labels, proba, model.classes_)
     return RunResult(
         accuracy=by_depth[-1],
         stop_accuracy=model.stop_accuracy_,
@@ -193,7 +225,83 @@ def execute(run: Run, graph: Graph, split: Split) -> RunResult:
         versions=code_versions(),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
         scores={**scores, "accuracy": by_depth[-1]},
+        right=packed(model.classes_[proba.argmax(axis=1)] == labels),
+        scored_digest=nodes_digest(split.score_nodes),
+        fit_cpu_seconds=round(fitted - start, 3),
+        predict_cpu_seconds=round(answered - asked, 3),
+        choices=_plain(getattr(model, "choices_", {})),
     )
+
+
+def right_nodes(result: RunResult, split: Split) -> NDArray[np.bool_] | None:
+    """Return which scored nodes of a split a run classified right.
+
+    Parameters
+    ----------
+    result : RunResult
+        The result of a run on this split.
+    split : Split
+        Its ``score_nodes`` say which node each bit stands for.
+
+    Returns
+    -------
+    ndarray of bool or None
+        One per scored node, in the order of ``split.score_nodes``; None if an earlier release
+        trained the run.
+
+    Raises
+    ------
+    IntegrityError
+        The bits are of other nodes, or there are too many or too few of them.
+    """
+    if result.right is None:
+        return None
+    found = nodes_digest(split.score_nodes)
+    if result.scored_digest != found:
+        raise IntegrityError(
+            "AGC-G913",
+            f"a run's right nodes are not those that the split {split.name!r} scores",
+            got=str(result.scored_digest)[:12],
+            fix=f"use the split whose scored nodes have the digest {found[:12]}",
+        )
+    n_nodes = len(split.score_nodes)
+    try:
+        octets = base64.b64decode(result.right, validate=True)
+    except ValueError:
+        octets = b""
+    bits = np.unpackbits(np.frombuffer(octets, np.uint8))
+    if len(octets) != (n_nodes + 7) // 8 or bits[n_nodes:].any():
+        raise IntegrityError(
+            "AGC-G914",
+            f"a run must have one bit for each of the {n_nodes:,} scored nodes of the split "
+            f"{split.name!r}",
+            got=f"{len(octets):,} bytes",
+            fix="train the run again in a new ledger",
+        )
+    return bits[:n_nodes].astype(bool)
+
+
+def packed(right: NDArray[np.bool_]) -> str:
+    """Return truth values as base64 of their bits.
+
+    >>> packed(np.array([True, False, True]))
+    'oA=='
+    """
+    return base64.b64encode(np.packbits(right).tobytes()).decode("ascii")
+
+
+def nodes_digest(nodes: NDArray[np.int64]) -> str:
+    """Return the SHA-256 of a list of positions, order included."""
+    return hashlib.sha256(nodes.astype("<i8").tobytes()).hexdigest()
+
+
+def _plain(choices: Mapping[str, Any]) -> dict[str, Choice]:
+    """Return what a model chose without numpy's types, which JSON does not know."""
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in choices.items()
+        if value is not None
+    }
 
 
 @cache
