@@ -202,6 +202,16 @@ def test_refit_uses_every_label_and_saves_that_model(run_cli, shop, tmp_path):
     assert "it has seen every label, so that the accuracy above is of the fit before it" in shown
 
 
+def test_fresh_splits_are_offered_like_the_test_splits(run_cli, tmp_path):
+    shown = " ".join(run_cli("fit", "--help").stdout.replace("│", " ").split())
+    assert "test:0 to test:19 and fresh:0 to fresh:19 are for final tables only" in shown
+    facts = run_cli("fit", "cora", "--split", "fresh:3", *QUICK, "--json").facts
+    assert facts["labels"] == {"known": 2485, "train": 140, "stop": 500, "score": 985}
+    words = ["compare", "cora", "--models", "label_propagation", "--split", "fresh:18"]
+    outcome = run_cli(*words, "--splits", 3, "--ledger", tmp_path / "l.sqlite")
+    assert "--splits exceeds the 2 splits from fresh:18 on; got 3" in outcome.stderr
+
+
 # Measures
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adagcn.data.converted import write_converted
+from adagcn.data.gasteiger import fresh_seed, fresh_share_seen, known_nodes, share_seen
 from adagcn.data.generators import planted_partition
 from adagcn.data.nodesets import Split
 from adagcn.data.splits import (
@@ -83,6 +84,46 @@ def test_protocol_draws_the_same_known_nodes_for_every_split():
         assert np.array_equal(np.sort(parts), known)
 
 
+def test_fresh_splits_have_known_and_scored_nodes_of_their_own():
+    graph = planted_partition(2000, 3, 2, seed=0)
+    splits = [make_split(graph, f"fresh:{index}") for index in range(20)]
+    for role in ROLES:
+        assert len({short_hash(getattr(split, role)) for split in splits}) == 20
+    test = make_split(graph, "test:0")
+    assert {tuple(split.sizes.values()) for split in splits} == {tuple(test.sizes.values())}
+    assert {split.name for split in splits} == {f"fresh:{index}" for index in range(20)}
+    for split in splits:
+        assert np.array_equal(split.score_nodes, np.sort(split.score_nodes))
+
+
+def test_a_fresh_split_is_one_stream_from_the_seed_of_its_name():
+    """Drawn here in full by the rule as it is written, not by our code."""
+    labels = labels_of(2000)
+    seed = int.from_bytes(hashlib.sha256(b"adagcn fresh:3").digest()[:4], "big")
+    rng = np.random.RandomState(seed)
+    known = rng.choice(np.arange(2000), 1500, replace=False)
+    train = [rng.choice(known[labels[known] == k], 20, replace=False) for k in range(3)]
+    rest = np.array([node for node in known if node not in set(np.concatenate(train).tolist())])
+    split = gasteiger_split(labels, "fresh", 3)
+    assert fresh_seed(3) == seed
+    assert np.array_equal(split.train_nodes, np.concatenate(train))
+    assert np.array_equal(split.stop_nodes, rng.choice(rest, 500, replace=False))
+    assert np.array_equal(split.score_nodes, np.setdiff1d(np.arange(2000), known))
+
+
+def test_the_known_nodes_are_those_that_no_test_split_scores():
+    graph = planted_partition(2000, 3, 2, seed=0)
+    known = known_nodes(graph)
+    test, val = make_split(graph, "test:4"), make_split(graph, "val:4")
+    assert np.array_equal(known, np.setdiff1d(np.arange(2000), test.score_nodes))
+    assert (share_seen(graph, test), share_seen(graph, val)) == (0, 1)
+    shares = [share_seen(graph, make_split(graph, f"fresh:{k}")) for k in range(20)]
+    assert fresh_share_seen(graph) == np.mean(shares)
+    assert abs(np.mean(shares) - 0.75) < 0.02  # 1,500 of 2,000 nodes are known
+    with pytest.raises(InputError, match=r"the paper's protocol draws from 1,500 .* got 900"):
+        known_nodes(planted_partition(900, 3, 2, seed=0))
+
+
 def test_protocol_takes_each_class_in_label_order():
     labels = labels_of(2000)
     split = gasteiger_split(labels, "val", 3, train_per_class=7, n_stop=100)
@@ -121,9 +162,11 @@ def test_protocol_leaves_something_to_score():
         gasteiger_split(labels_of(2000), "val", 0, n_stop=1440)
 
 
-@pytest.mark.parametrize(("kind", "index"), [("val", 20), ("test", -1), ("train", 0)])
+@pytest.mark.parametrize(
+    ("kind", "index"), [("val", 20), ("test", -1), ("fresh", 20), ("train", 0)]
+)
 def test_protocol_has_twenty_splits_of_each_kind(kind, index):
-    with pytest.raises(InputError, match='kind must be "val" or "test" and index 0 to 19'):
+    with pytest.raises(InputError, match='kind must be "val", "test" or "fresh" and index'):
         gasteiger_split(labels_of(2000), kind, index)
 
 
@@ -188,7 +231,8 @@ def test_stop_fraction_is_a_share(fraction):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("val:0", ("val", 0)), ("test:19", ("test", 19)), ("stratified:77", ("stratified", 77)),
-     ("public", ("public", 0)), ("holdout:3", ("holdout", 3)), ("file:12", ("file", 12))],
+     ("public", ("public", 0)), ("holdout:3", ("holdout", 3)), ("file:12", ("file", 12)),
+     ("fresh:19", ("fresh", 19))],
 )  # fmt: skip
 def test_names_of_splits(text, expected):
     assert parse_split(text) == expected
@@ -197,7 +241,8 @@ def test_names_of_splits(text, expected):
 @pytest.mark.parametrize(
     "text",
     ["", "val", "val:", "val:20", "test:-1", "test:1.0", "Val:0", " val:0", "val:0\n", "public:1",
-     "val:00", "val:٣", "stratified:99999999999", "random:0", "none", "holdout", "file:-1"],
+     "val:00", "val:٣", "stratified:99999999999", "random:0", "none", "holdout", "file:-1",
+     "fresh:20", "fresh"],
 )  # fmt: skip
 def test_other_names_are_refused(text):
     with pytest.raises(InputError, match=r"no such split; got .*Write val:0 to val:19"):
@@ -248,6 +293,7 @@ def test_make_split_takes_each_kind():
     graph = planted_partition(2000, 4, 3, seed=0)
     assert make_split(graph, "val:2").digest == gasteiger_split(graph.labels, "val", 2).digest
     assert make_split(graph, "test:2", n_known=900).score_nodes.size == 1100
+    assert make_split(graph, "fresh:2", n_known=900).score_nodes.size == 1100
     assert make_split(graph, "stratified:5").digest == stratified_split(graph.labels, 5).digest
     fewer = make_split(graph, "val:2", train_per_class=3, stop=50)
     assert (len(fewer.train_nodes), len(fewer.stop_nodes)) == (12, 50)

@@ -128,6 +128,14 @@ def test_a_fault_is_found_before_any_run_and_named(old, new, match):
         parse_spec(GOOD.replace(old, new), "mine.toml")
 
 
+@pytest.mark.parametrize("kind", ["val", "test", "fresh"])
+def test_the_protocol_has_twenty_splits_of_each_kind(kind):
+    good = GOOD.replace('"val"', f'"{kind}"')
+    assert parse_spec(good.replace("n_splits = 3", "n_splits = 20"), "mine").splits == kind
+    with pytest.raises(InputError, match=f"exceeds the 20 splits of kind '{kind}'; got 21"):
+        parse_spec(good.replace("n_splits = 3", "n_splits = 21"), "mine")
+
+
 def test_initializations_on_a_column_that_the_row_leaves_out_are_a_fault():
     fields = toy.toy_fields()
     fields["columns"] = [{**fields["columns"][0], "label": label} for label in ("A", "B")]

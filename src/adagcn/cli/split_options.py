@@ -43,7 +43,7 @@ class SplitOptions:
             "--split",
             "holdout:SEED (score a share, train on most), val:0 to val:19, stratified:SEED, "
             "file:0, … (masks of a benchmark), public, or none (score nothing); test:0 to test:19 "
-            "are for final tables only.",
+            "and fresh:0 to fresh:19 are for final tables only.",
             "NAME",
             show_default="val:0; holdout:0 for your own graph",
         ),
@@ -132,13 +132,13 @@ class SplitOptions:
 
     def _n_from(self, kind: str, first: int, options: GraphOptions) -> int | None:
         """Return how many splits of a kind there are from a number on; None if there is no end."""
-        from adagcn.data.gasteiger import N_SPLITS
+        from adagcn.data.gasteiger import KINDS, N_SPLITS
         from adagcn.data.split_files import n_stored_splits
 
         path = self.splits_file or self._source(options)
         if kind == "file" and path is not None:
             return max(1, n_stored_splits(path) - first)
-        return {"public": 1, "val": N_SPLITS - first, "test": N_SPLITS - first}.get(kind)
+        return {"public": 1, **dict.fromkeys(KINDS, N_SPLITS - first)}.get(kind)
 
     def without_scoring(self, graph: Graph) -> Split:
         """Return the split of all labels into those trained on and those stopped on."""

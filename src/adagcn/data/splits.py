@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from adagcn.data.catalog import CATALOG
 from adagcn.data.converted import STORED_SPLIT
-from adagcn.data.gasteiger import N_SPLITS, gasteiger_split
+from adagcn.data.gasteiger import KINDS, N_SPLITS, gasteiger_split, n_known_of
 from adagcn.data.holdout import holdout_split
 from adagcn.data.nodesets import (
     Split,
@@ -39,12 +39,11 @@ __all__ = [
 ]
 
 _SPLIT_TEXT = re.compile(
-    r"(?:(val|test|stratified|holdout|file):(0|[1-9]\d{0,9})|(public))", re.ASCII
+    r"(?:(val|test|fresh|stratified|holdout|file):(0|[1-9]\d{0,9})|(public))", re.ASCII
 )
 # Which arguments of make_split have a meaning for which kind of split.
 _MEANT = {
-    "val": {"train_per_class", "n_known", "stop"},
-    "test": {"train_per_class", "n_known", "stop"},
+    **{kind: {"train_per_class", "n_known", "stop"} for kind in KINDS},
     "stratified": {"train_per_class", "stop"},
     "holdout": {"train_per_class", "stop", "score"},
     "file": {"splits_file"},
@@ -55,7 +54,7 @@ _MEANT = {
 class SplitName(NamedTuple):
     """The parts of a split's name."""
 
-    kind: Literal["val", "test", "stratified", "holdout", "file", "public"]
+    kind: Literal["val", "test", "fresh", "stratified", "holdout", "file", "public"]
     number: int
 
 
@@ -65,8 +64,8 @@ def parse_split(text: str) -> SplitName:
     Parameters
     ----------
     text : str
-        ``val:0`` … ``val:19``, ``test:0`` … ``test:19``, ``holdout:SEED``, ``stratified:SEED``,
-        ``file:0``, ``file:1``, … or ``public``.
+        ``val:0`` … ``val:19``, ``test:0`` … ``test:19``, ``fresh:0`` … ``fresh:19``,
+        ``holdout:SEED``, ``stratified:SEED``, ``file:0``, ``file:1``, … or ``public``.
 
     Returns
     -------
@@ -79,13 +78,13 @@ def parse_split(text: str) -> SplitName:
     SplitName(kind='val', number=3)
     """
     match = _SPLIT_TEXT.fullmatch(text) if isinstance(text, str) else None
-    if match is None or (match[1] in ("val", "test") and int(match[2]) >= N_SPLITS):
+    if match is None or (match[1] in KINDS and int(match[2]) >= N_SPLITS):
         raise InputError(
             "AGC-I222",
             "there is no such split",
             got=text,
-            fix="write val:0 to val:19, test:0 to test:19, holdout:SEED, stratified:SEED, file:0 "
-            "(masks of a file) or public",
+            fix="write val:0 to val:19, test:0 to test:19, fresh:0 to fresh:19, holdout:SEED, "
+            "stratified:SEED, file:0 (masks of a file) or public",
         )
     return SplitName(match[1] or match[3], int(match[2] or 0))  # type: ignore[arg-type]
 
@@ -116,14 +115,15 @@ def make_split(  # noqa: PLR0913
         The masks or the table that ``file:i`` is read from; see
         :func:`adagcn.data.split_files.file_split`.
     train_per_class : int, optional
-        Training nodes of each class: 20 by default for ``val`` and ``test``; for ``stratified``
-        half of a small class; for ``holdout`` all that are neither stopped on nor scored.
+        Training nodes of each class: 20 by default, for ``stratified`` half of a small class; for
+        ``holdout`` all that are neither stopped on nor scored.
     n_known : int, optional
-        How many nodes ``val`` and ``test`` draw from: as set for the data set, else 1,500.
+        How many nodes ``val``, ``test`` and ``fresh`` draw from: as set for the data set, else
+        1,500.
     stop : float or int, optional
-        What is stopped on: for ``val`` and ``test`` a number of nodes, 500 by default; for
-        ``stratified`` a share of each class's other nodes, 0.25 by default; for ``holdout`` a share
-        or a number, 0.2 by default.
+        What is stopped on: for ``val``, ``test`` and ``fresh`` a number of nodes, 500 by default;
+        for ``stratified`` a share of each class's other nodes, 0.25 by default; for ``holdout`` a
+        share or a number, 0.2 by default.
     score : float, optional
         Share of each class that ``holdout`` scores, 0.2 by default.
 
@@ -182,7 +182,7 @@ def _check_meant(text: str, kind: str, given: dict[str, Any]) -> None:
             fix="leave one of them out",
         )
     stop = given.get("stop")
-    if kind in ("val", "test") and stop is not None and not (stop >= 1 and stop % 1 == 0):
+    if kind in KINDS and stop is not None and not (stop >= 1 and stop % 1 == 0):
         raise InputError(
             "AGC-I245",
             f"stop must be a whole number of nodes for the split {text}",
@@ -193,9 +193,7 @@ def _check_meant(text: str, kind: str, given: dict[str, Any]) -> None:
 
 def _sizes(graph: Graph, given: dict[str, Any]) -> dict[str, int]:
     """Return the sizes of a split of the paper's protocol on this graph."""
-    known_set = CATALOG.get(graph.name or "")
-    n_known = 1500 if known_set is None else known_set.n_known
-    sizes = {"n_known": n_known, **given}
+    sizes = {"n_known": n_known_of(graph), **given}
     if "stop" in sizes:
         sizes["n_stop"] = int(sizes.pop("stop"))
     return sizes

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from adagcn.data.gasteiger import N_SPLITS
+from adagcn.data.gasteiger import KINDS, N_SPLITS
 from adagcn.errors import AdaGCNError, InputError, PresetNotice
 from adagcn.experiments.runs import Name, Param
 from adagcn.models.support.boosted_settings import flattened
@@ -112,7 +112,7 @@ class Spec(_Part):
     ----------
     title : str
         What it shows.
-    splits : {"val", "test", "stratified", "holdout", "file", "public"}
+    splits : {"val", "test", "fresh", "stratified", "holdout", "file", "public"}
         Which splits: numbers 0 to ``n_splits`` − 1 of this kind. The last two come with a file and
         are handed to :func:`~adagcn.experiments.campaign.plan`.
     n_splits, n_inits : int
@@ -128,7 +128,7 @@ class Spec(_Part):
     """
 
     title: Name
-    splits: Literal["val", "test", "stratified", "holdout", "file", "public"]
+    splits: Literal["val", "test", "fresh", "stratified", "holdout", "file", "public"]
     n_splits: Count
     n_inits: Count = 1
     columns: Annotated[list[Column], Field(min_length=1)]
@@ -244,7 +244,7 @@ def settings_of(model: str) -> set[str]:
 
 def _check_size(spec: Spec, row: Row, at: str) -> None:
     n_splits = spec.splits_of(row)
-    if spec.splits in ("val", "test") and n_splits > N_SPLITS:
+    if spec.splits in KINDS and n_splits > N_SPLITS:
         raise InputError(
             "AGC-I943",
             f"{at}: n_splits exceeds the {N_SPLITS} splits of kind {spec.splits!r}",
