@@ -173,6 +173,22 @@ def test_the_key_is_of_causes_only(runs):
         assert run.model_copy(update={name: value}).key != run.key
 
 
+def test_seeds_are_numbered_unless_a_spec_asks_for_derived_ones():
+    (numbered, *_), (derived, other) = (
+        plan(toy.toy_spec(seeds=seeds), toy.GRAPHS, seed=5) for seeds in ("numbered", "derived")
+    )
+    assert [run.seed for run in numbered.runs] == [5, 6, 5, 6]
+    assert [run.key for run in numbered.runs] == [
+        run.key for run in plan(toy.toy_spec(), toy.GRAPHS, seed=5)[0].runs
+    ]
+    for run in derived.runs:
+        text = json.dumps([5, run.split, run.init], separators=(",", ":"))
+        assert run.seed == int(hashlib.sha256(text.encode()).hexdigest()[:8], 16)
+    assert len({run.seed for run in derived.runs}) == len(derived.runs) == 4
+    # Models are compared on the same split with the same seed.
+    assert {run.seed for run in other.runs} == {run.seed for run in derived.runs if run.init == 0}
+
+
 def test_presets_of_equal_values_share_their_runs():
     rows = [
         {"label": "a", "model": "adagcn", "preset": "unweighted", "settings": toy.QUICK},

@@ -14,7 +14,7 @@ from adagcn.data.splits import Split, make_split, parse_split
 from adagcn.engines import map_items
 from adagcn.errors import AdaGCNError, InputError
 from adagcn.experiments.ledger import Ledger
-from adagcn.experiments.runs import Run, RunResult, execute, resolved_params
+from adagcn.experiments.runs import Run, RunResult, derived_seed, execute, resolved_params
 from adagcn.experiments.spec import Column, Row, Spec
 from adagcn.graph import Graph
 from adagcn.models.support.measures import Metric
@@ -68,7 +68,7 @@ def plan(
     graphs : mapping
         A graph for each data set of the spec.
     seed : int
-        Seed of the first initialization; the others follow it.
+        Seed of the campaign; ``spec.seeds`` says how those of the runs come from it.
     threads : int
         Threads that a run computes with.
     splits : mapping, optional
@@ -222,12 +222,16 @@ def _planned_cell(  # noqa: PLR0913
             split_digest=split.digest,
             train_per_class=column.train_per_class,
             init=init,
-            seed=seed + init,
+            seed=_seed(spec, seed, split, init),
             threads=threads,
         )
         for split, init in product(used, range(spec.inits_of(row, column)))
     )
     return PlannedCell(row, column, runs, used)
+
+
+def _seed(spec: Spec, seed: int, split: Split, init: int) -> int:
+    return seed + init if spec.seeds == "numbered" else derived_seed(seed, split.name, init)
 
 
 class _Clock:

@@ -63,8 +63,10 @@ class Run(BaseModel):
     init : int
         Which repetition on this split, from 0.
     seed : int
-        Seed of the model: the campaign's seed (0) plus ``init``. Repetition 0 is therefore what
-        ``adagcn fit`` gives by default on the same split.
+        Seed of the model. Numbered, it is the campaign's seed (0) plus ``init``: repetition 0 is
+        then what ``adagcn fit`` gives by default on the same split. Derived, it is
+        :func:`derived_seed` of the campaign's seed, the split and ``init``: no two runs of a model
+        then share their draws. Which of the two, ``Spec.seeds`` says.
     threads : int
         Threads of the numeric libraries; their number may change the last digits.
     """
@@ -167,6 +169,16 @@ class RunResult(BaseModel):
 def canonical_json(value: Any) -> str:
     """Return a value as JSON in canonical form."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def derived_seed(seed: int, split: str, init: int) -> int:
+    """Return the seed of one repetition on one split: 32 bits of the SHA-256 of all three.
+
+    >>> derived_seed(0, "val:3", 0)
+    317718172
+    """
+    content = canonical_json([seed, split, init]).encode()
+    return int.from_bytes(hashlib.sha256(content).digest()[:4], "big")
 
 
 def resolved_params(model: NodeClassifier) -> dict[str, Param]:

@@ -125,6 +125,9 @@ class Spec(_Part):
         Published numbers: row → column → mean and half width, in percent.
     published_decimals : int
         Number of decimals in the paper.
+    seeds : {"numbered", "derived"}
+        Seeds of the runs: the campaign's plus the number of the initialization, or one of its own
+        for every split and initialization, so that runs of different splits are independent.
     """
 
     title: Name
@@ -136,6 +139,7 @@ class Spec(_Part):
     settings: dict[str, Param] = {}
     paper: dict[Name, dict[Name, Published]] = {}
     published_decimals: Annotated[int, Field(ge=0, le=6)] = 2
+    seeds: Literal["numbered", "derived"] = "numbered"
 
     @model_validator(mode="before")
     @classmethod
