@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import signal
 import sqlite3
 import subprocess
@@ -32,6 +33,11 @@ def test_a_users_graph_is_compared_in_one_command(run_cli, tables, tmp_path, led
         assert f"\n{model}" in outcome.stdout
     assert "95 % bootstrap interval" in outcome.stdout
     assert "mlp − adagcn: " in outcome.stdout
+    told = " ".join(outcome.stdout.split())
+    assert re.search(
+        r"mlp − adagcn: \S+ points, over splits \[.*?\], over splits and nodes \[", told
+    )
+    assert "older runs" not in told
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
@@ -54,7 +60,9 @@ def test_the_same_bytes_again_and_with_any_workers(run_cli, tables, tmp_path, mo
     ]
     places = [(run["split"], run["init"]) for run in rows[0]["runs"]]
     assert places == [(f"holdout:{split}", init) for split in (0, 1) for init in (0, 1)]
-    assert rows[0]["interval"][0] <= rows[0]["mean"] <= rows[0]["interval"][1]
+    for interval in (rows[0]["interval"], rows[0]["node_interval"]):
+        assert interval[0] <= rows[0]["mean"] <= interval[1]
+    assert len(rows[1]["against_first"]["node_interval"]) == 2
     assert rows[0]["dataset"] == "edges.csv"
     assert "seconds" not in first.stdout
 
@@ -79,10 +87,13 @@ def test_a_named_data_set_has_its_validation_splits(run_cli, ledger):
 def test_times_are_shown_when_asked_for(run_cli, tables, ledger):
     words = ["compare", *tables.with_labels, "--models", "logistic", "--splits", 1, *ledger]
     words += ["--set", "C=100"]
-    assert "seconds of a fit" in run_cli(*words, "--timing").stdout
+    shown = run_cli(*words, "--timing").stdout
+    assert ": CPU seconds of a fit\n" in shown
+    assert "logistic (tuned), predicting all scored nodes once" in " ".join(shown.split())
     assert "seconds of a fit" not in run_cli(*words).stdout
     timing = run_cli(*words, "--timing", "--json").facts["timing"]
-    assert len(timing[0]["seconds"]) == 1
+    assert len(timing[0]["seconds"]) == len(timing[0]["fit_cpu_seconds"]) == 1
+    assert timing[0]["mean_fit_cpu_seconds"] == timing[0]["fit_cpu_seconds"][0]
 
 
 def test_presets_are_rows_of_their_own(run_cli, tables, ledger):

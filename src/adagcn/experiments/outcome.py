@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adagcn.data.splits import parse_split
+from adagcn.data.splits import Split, parse_split
 from adagcn.experiments.campaign import PlannedCell
-from adagcn.experiments.runs import Run, RunResult
+from adagcn.experiments.node_intervals import SplitNodes, node_interval
+from adagcn.experiments.runs import Run, RunResult, right_nodes
 from adagcn.experiments.spec import Column
-from adagcn.experiments.statistics import PairedComparison, Summary, compare_paired, summarize
+from adagcn.experiments.statistics import (
+    Interval,
+    PairedComparison,
+    Summary,
+    compare_paired,
+    summarize,
+)
 from adagcn.models.support.measures import Metric
+
+_Place: TypeAlias = tuple[int, int]  # number of the split, number of the initialization
+_Rights: TypeAlias = dict[_Place, tuple[Split, NDArray[np.bool_]]]
 
 
 @dataclass(frozen=True)
@@ -43,10 +56,17 @@ class CellOutcome:
     against_first: PairedComparison | None = None
     against_most_labels: PairedComparison | None = None
 
-    @property
+    @cached_property
     def summary(self) -> Summary | None:
         """Mean and intervals; None if no run is finished."""
-        return summarize(self.scores) if self.finished else None
+        if not self.finished:
+            return None
+        return replace(summarize(self.scores), node_interval=_over_nodes(self))
+
+    @property
+    def has_right_nodes(self) -> bool:
+        """Whether every finished run says which nodes it got right."""
+        return all(result.right is not None for _, result in self.finished)
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -115,7 +135,9 @@ def _paired(one: CellOutcome, first: CellOutcome | None) -> PairedComparison | N
     if first is None or first is one:
         return None
     a, b = _grids([one, first])
-    return None if np.isnan(a - b).all() else compare_paired(a, b)
+    if np.isnan(a - b).all():
+        return None
+    return replace(compare_paired(a, b), node_interval=_over_nodes(one, first))
 
 
 def _interaction(
@@ -128,7 +150,47 @@ def _interaction(
         return None
     one, first, rich_one, rich_first = _grids(four)
     a, b = one - first, rich_one - rich_first
-    return None if np.isnan(a - b).all() else compare_paired(a, b)
+    if np.isnan(a - b).all():
+        return None
+    return replace(compare_paired(a, b), node_interval=_over_nodes(*four))
+
+
+def _over_nodes(*cells: CellOutcome) -> Interval | None:
+    """Return the interval over splits and nodes of what is made of one, two or four cells.
+
+    One is a mean, two are a difference, four the difference of two differences. None for another
+    metric than accuracy, and if a run does not say which nodes it got right.
+    """
+    if not all(each.metric == "accuracy" and each.has_right_nodes for each in cells):
+        return None
+    rights = [_rights(each) for each in cells]
+    places = sorted(set.intersection(*map(set, rights)))
+    pairs = [rights[:2], rights[2:]] if len(rights) > 2 else [rights]
+    return node_interval(*(_split_nodes(pair, places) for pair in pairs))
+
+
+def _rights(each: CellOutcome) -> _Rights:
+    """Return the split and the right nodes of every finished run."""
+    splits = {split.digest: split for split in each.cell.splits}
+    found: _Rights = {}
+    for run, result in each.finished:
+        split = splits[run.split_digest]
+        right = right_nodes(result, split)
+        if right is not None:
+            found[_number(run), run.init] = split, right
+    return found
+
+
+def _split_nodes(pair: Sequence[_Rights], places: Sequence[_Place]) -> list[SplitNodes]:
+    """Return the runs at ``places``, first minus second if there are two, split by split."""
+    found = []
+    for _, group in groupby(places, key=lambda place: place[0]):
+        runs = list(group)
+        totals = [np.sum([each[place][1] for place in runs], axis=0) for each in pair]
+        total = totals[0] if len(pair) == 1 else totals[0] - totals[1]
+        split, _ = pair[0][runs[0]]
+        found.append(SplitNodes(split.score_nodes, total, len(runs)))
+    return found
 
 
 def _grids(cells: Sequence[CellOutcome]) -> list[NDArray[np.float64]]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from statistics import fmean
 from typing import Any
 
 from adagcn.experiments.outcome import CellOutcome, most_labels
+from adagcn.experiments.runs import RunResult
 from adagcn.experiments.spec import Column, Row, Spec
 from adagcn.experiments.statistics import PairedComparison
-from adagcn.experiments.table_words import comparison_note
+from adagcn.experiments.table_words import comparison_note, interval_notes
 from adagcn.experiments.tables import Cell, Table, TimingRow, timing_table
 from adagcn.experiments.tables import Row as TableRow
 from adagcn.models.support.measures import METRICS
+
+_CPU_TIMES = "CPU seconds: processor time, summed over the threads of a fit."
+_MIXED_TIMES = "Seconds by the clock: some runs are older and lack CPU seconds."
 
 
 def accuracy_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
@@ -44,22 +49,15 @@ def accuracy_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
 
 
 def time_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
-    """Return the seconds that the fits took."""
-    seconds = {
-        (each.cell.row.label, each.cell.column.label): [r.seconds for _, r in each.finished]
-        for each in found
-    }
-    rows = [
-        TimingRow(
-            row.label,
-            row.model,
-            row.preset,
-            tuple(seconds.get((row.label, column.label), []) for column in spec.columns),
-        )
-        for row in spec.rows
-    ]
+    """Return the seconds that the fits took: processor time if all runs have it."""
+    results = [result for each in found for _, result in each.finished]
+    n_with_cpu = sum(result.fit_cpu_seconds is not None for result in results)
+    if n_with_cpu and n_with_cpu == len(results):
+        return _cpu_table(spec, found)
+    notes = [_MIXED_TIMES] if n_with_cpu else []
+    rows = _timing_rows(spec, found, lambda result: result.seconds)
     columns = [column.label for column in spec.columns]
-    return timing_table(f"{spec.title}: seconds of a fit", columns, rows)
+    return timing_table(f"{spec.title}: seconds of a fit", columns, rows, notes=notes)
 
 
 def json_rows(spec: Spec, found: Sequence[CellOutcome]) -> list[dict[str, Any]]:
@@ -68,16 +66,71 @@ def json_rows(spec: Spec, found: Sequence[CellOutcome]) -> list[dict[str, Any]]:
 
 
 def json_times(found: Sequence[CellOutcome]) -> list[dict[str, Any]]:
-    """Return the times and the memory of every cell's runs, ready for JSON."""
+    """Return the times and the memory of every cell's runs, ready for JSON.
+
+    Lists have a value for each run; CPU seconds are null for runs of earlier releases, and their
+    means as well where any run lacks them.
+    """
     return [
         {
             "label": each.cell.row.label,
             "column": each.cell.column.label,
             "seconds": [result.seconds for _, result in each.finished],
             "peak_memory_mb": [result.peak_memory_mb for _, result in each.finished],
+            "fit_cpu_seconds": [result.fit_cpu_seconds for _, result in each.finished],
+            "predict_cpu_seconds": [result.predict_cpu_seconds for _, result in each.finished],
+            "mean_fit_cpu_seconds": _mean([r.fit_cpu_seconds for _, r in each.finished]),
+            "mean_predict_cpu_seconds": _mean([r.predict_cpu_seconds for _, r in each.finished]),
         }
         for each in found
     ]
+
+
+def _cpu_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
+    """Return the processor time of the fits, with that of predictions in the notes."""
+    columns = [column.label for column in spec.columns]
+    rows = _timing_rows(spec, found, lambda result: result.fit_cpu_seconds)
+    notes = [_CPU_TIMES]
+    for row in _timing_rows(spec, found, lambda result: result.predict_cpu_seconds):
+        means = [
+            f"{fmean(seconds):.3f} ({column})"
+            for column, seconds in zip(columns, row.seconds, strict=True)
+            if seconds
+        ]
+        if means:
+            notes.append(
+                f"{row.label} ({row.preset}), predicting all scored nodes once, mean CPU seconds: "
+                f"{', '.join(means)}."
+            )
+    return timing_table(f"{spec.title}: CPU seconds of a fit", columns, rows, notes=notes)
+
+
+def _timing_rows(
+    spec: Spec, found: Sequence[CellOutcome], taken: Callable[[RunResult], float | None]
+) -> list[TimingRow]:
+    seconds = {
+        (each.cell.row.label, each.cell.column.label): _known(taken(r) for _, r in each.finished)
+        for each in found
+    }
+    return [
+        TimingRow(
+            row.label,
+            row.model,
+            row.preset,
+            tuple(seconds.get((row.label, column.label), []) for column in spec.columns),
+        )
+        for row in spec.rows
+    ]
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Return the mean; None if a run lacks its value or there is none."""
+    known = _known(values)
+    return fmean(known) if known and len(known) == len(values) else None
 
 
 def _table_cell(spec: Spec, row: Row, column: Column, each: CellOutcome | None) -> Cell:
@@ -99,7 +152,9 @@ def _comparisons(spec: Spec, found: Sequence[CellOutcome]) -> list[str]:
         if each.against_most_labels is not None:
             other = f"the same on {richest[column.dataset].label}"
             notes.append(comparison_note(f"{label} − {first}", other, each.against_most_labels))
-    return notes
+    made = [pair for each in found for pair in (each.against_first, each.against_most_labels)]
+    older = any(each.metric == "accuracy" and not each.has_right_nodes for each in found)
+    return notes + interval_notes([pair for pair in made if pair is not None], older_runs=older)
 
 
 def _json_row(spec: Spec, each: CellOutcome) -> dict[str, Any]:
@@ -118,6 +173,7 @@ def _json_row(spec: Spec, each: CellOutcome) -> dict[str, Any]:
         "planned": len(each.cell.runs),
         "mean": mean,
         "interval": None if summary is None else summary.interval,
+        "node_interval": None if summary is None else summary.node_interval,
         "run_interval": None if summary is None else summary.run_interval,
         "std": None if summary is None else summary.std,
         "paper": published,

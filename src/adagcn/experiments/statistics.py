@@ -3,7 +3,8 @@
 Runs are an array with one row per split and one column per initialization; NaN is a missing run.
 The paper treats all runs as independent. Initializations of one split are not: they share their
 labeled nodes. Each question is therefore answered twice, over the runs as in the paper and over the
-splits; trust the second answer.
+splits; trust the second answer. Both are about the nodes that were scored; ``node_intervals.py``
+has the interval that is about other nodes as well.
 
 Intervals are percentile bootstraps with a fixed seed, so that the same runs give the same bytes.
 They are too narrow with few splits: on normal data they contain the true mean in about 93 % of
@@ -50,6 +51,10 @@ class Summary:
         What the paper prints after ±: the larger half of ``run_interval``.
     std : float or None
         Standard deviation over runs (n − 1); None with one run.
+    node_interval : (float, float) or None
+        95 % interval of the mean accuracy over splits and nodes together
+        (:mod:`adagcn.experiments.node_intervals`); None if a run does not say which nodes it got
+        right.
     """
 
     n: int
@@ -60,6 +65,7 @@ class Summary:
     run_interval: Interval | None
     paper_half_width: float | None
     std: float | None
+    node_interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,8 @@ class PairedComparison:
         Cohen's d_z: mean over standard deviation of the split means of the difference.
     n_splits, n_runs : int
         Splits and runs that both models have.
+    node_interval : (float, float) or None
+        95 % interval of the difference in accuracy over splits and nodes together.
     """
 
     difference: float
@@ -94,6 +102,7 @@ class PairedComparison:
     effect_size: float | None
     n_splits: int
     n_runs: int
+    node_interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -152,7 +161,7 @@ def summarize(accuracy: Runs, *, seed: int = BOOTSTRAP_SEED) -> Summary:
     runs = _checked(accuracy, "accuracy", "AGC-I950")
     values = runs[~np.isnan(runs)]
     sums, counts = _by_split(runs)
-    mean = _number(values.mean())
+    mean = rounded(values.mean())
     run_interval = _interval(values, np.ones(len(values)), seed)
     return Summary(
         n=len(values),
@@ -162,7 +171,7 @@ def summarize(accuracy: Runs, *, seed: int = BOOTSTRAP_SEED) -> Summary:
         interval=_interval(sums, counts, seed),
         run_interval=run_interval,
         paper_half_width=None if run_interval is None else _half_width(mean, run_interval),
-        std=_number(values.std(ddof=1)) if len(values) > 1 else None,
+        std=rounded(values.std(ddof=1)) if len(values) > 1 else None,
     )
 
 
@@ -180,7 +189,7 @@ def split_means(accuracy: Runs) -> list[float]:
     [0.81, 0.84]
     """
     sums, counts = _by_split(_checked(accuracy, "accuracy", "AGC-I957"))
-    return [_number(mean) for mean in sums / counts]
+    return [rounded(mean) for mean in sums / counts]
 
 
 def compare_paired(a: Runs, b: Runs, *, seed: int = BOOTSTRAP_SEED) -> PairedComparison:
@@ -214,12 +223,12 @@ def compare_paired(a: Runs, b: Runs, *, seed: int = BOOTSTRAP_SEED) -> PairedCom
     sums, counts = _by_split(difference)
     by_split = np.round(sums / counts, _ROUNDING)
     return PairedComparison(
-        difference=_number(runs.mean()),
+        difference=rounded(runs.mean()),
         interval=_interval(sums, counts, seed),
         p_runs=_t_test(runs),
         p_splits=_t_test(by_split),
         p_wilcoxon=_wilcoxon(by_split),
-        effect_size=_number(by_split.mean() / by_split.std(ddof=1)) if _varies(by_split) else None,
+        effect_size=rounded(by_split.mean() / by_split.std(ddof=1)) if _varies(by_split) else None,
         n_splits=len(by_split),
         n_runs=len(runs),
     )
@@ -263,12 +272,17 @@ def spread_by_depth(accuracy_by_depth: Runs, *, depths: Sequence[int] | None = N
     columns = [column[~np.isnan(column)] for column in runs.T]
     return DepthCurve(
         depths=named,
-        mean=tuple(_number(c.mean()) for c in columns),
-        std=tuple(_number(c.std(ddof=1)) if len(c) > 1 else None for c in columns),
-        lo=tuple(_number(np.percentile(c, 2.5)) for c in columns),
-        hi=tuple(_number(np.percentile(c, 97.5)) for c in columns),
+        mean=tuple(rounded(c.mean()) for c in columns),
+        std=tuple(rounded(c.std(ddof=1)) if len(c) > 1 else None for c in columns),
+        lo=tuple(rounded(np.percentile(c, 2.5)) for c in columns),
+        hi=tuple(rounded(np.percentile(c, 97.5)) for c in columns),
         n=tuple(n.tolist()),
     )
+
+
+def rounded(value: Any) -> float:
+    """Return a Python float without the last bits, which depend on the order of summation."""
+    return round(float(value), _ROUNDING)
 
 
 def _checked(runs: Any, name: str, code: str) -> Runs:
@@ -307,7 +321,7 @@ def _interval(sums: Runs, counts: Runs, seed: int) -> Interval | None:
         rng=np.random.default_rng(seed),
     )
     low, high = result.confidence_interval
-    return _number(low), _number(high)
+    return rounded(low), rounded(high)
 
 
 def _ratio(sums: Runs, counts: Runs, axis: int = -1) -> Runs:
@@ -315,7 +329,7 @@ def _ratio(sums: Runs, counts: Runs, axis: int = -1) -> Runs:
 
 
 def _half_width(mean: float, interval: Interval) -> float:
-    return _number(max(abs(interval[0] - mean), abs(interval[1] - mean)))
+    return rounded(max(abs(interval[0] - mean), abs(interval[1] - mean)))
 
 
 def _varies(values: Runs) -> bool:
@@ -333,8 +347,3 @@ def _wilcoxon(differences: Runs) -> float | None:
     if len(differences) < 2 or not differences.any():
         return None
     return float(stats.wilcoxon(differences).pvalue)
-
-
-def _number(value: Any) -> float:
-    """Return a Python float without the last bits, which depend on the order of summation."""
-    return round(float(value), _ROUNDING)

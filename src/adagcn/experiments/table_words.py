@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -72,8 +72,36 @@ def comparison_note(label: str, other: str, found: PairedComparison) -> str:
         )
     ]
     effect = "–" if found.effect_size is None else _signed(found.effect_size)
-    value = f"{_signed(100 * found.difference)} {_brackets(found.interval, 'points')}"
-    return f"{label} − {other}: {value} points ({scope}); {', '.join(tests)}; d_z = {effect}."
+    value, interval = _signed(100 * found.difference), _brackets(found.interval, "points")
+    if found.node_interval is None:
+        lead = f"{value} {interval} points"
+    else:
+        both = _brackets(found.node_interval, "points")
+        lead = f"{value} points, over splits {interval}, over splits and nodes {both}"
+    return f"{label} − {other}: {lead} ({scope}); {', '.join(tests)}; d_z = {effect}."
+
+
+def interval_notes(found: Sequence[PairedComparison], *, older_runs: bool) -> list[str]:
+    """Return what the intervals of a table's comparisons are, each sentence once per table.
+
+    Parameters
+    ----------
+    found : sequence of PairedComparison
+        The comparisons in the notes of the table.
+    older_runs : bool
+        Whether some of their runs do not say which nodes they got right.
+    """
+    notes = []
+    if any(each.node_interval is not None for each in found):
+        notes.append(
+            "Over splits: other training nodes, scored on these nodes. "
+            "Over splits and nodes: other nodes as well."
+        )
+    if older_runs and any(each.interval and not each.node_interval for each in found):
+        notes.append(
+            "A single interval is over splits only: older runs do not tell which nodes were right."
+        )
+    return notes
 
 
 def duration(seconds: float) -> str:
