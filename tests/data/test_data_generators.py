@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adagcn.data.generators import planted_partition
+from adagcn.data.generators import GENERATED, planted_partition, rare_columns, weak_dense
+from adagcn.data.holdout import holdout_split
+from adagcn.data.nodesets import fit_on_split
 from adagcn.errors import InputError
+from adagcn.models import AdaGCNClassifier
 
 
 def same_class_share(graph):
@@ -63,3 +66,39 @@ def test_one_class_and_no_edges_work():
 def test_impossible_sizes_are_refused(sizes, options):
     with pytest.raises(InputError, match=r"at least|must be between"):
         planted_partition(*sizes, seed=0, **options)
+
+
+def accuracy(graph, model):
+    split = holdout_split(graph.labels, 0, stop=500, train_per_class=20)
+    fit_on_split(model, graph, split)
+    return model.score(*graph.ids_and_labels(split.score_nodes))
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_a_graph_of_a_kind_is_small_clean_and_seeded(name):
+    graph = GENERATED[name]()
+    assert graph.name == name
+    assert graph.n_nodes <= 3000
+    assert not graph.is_directed
+    assert np.bincount(graph.labels).tolist() == [graph.n_nodes // 4] * 4
+    assert graph.digest == GENERATED[name](0).digest != GENERATED[name](1).digest
+
+
+def test_the_strongest_columns_of_rare_columns_are_noise():
+    """Keeping the 1,000 strongest columns costs most of what all of them give."""
+    graph = rare_columns()
+    squares = graph.features.power(2).sum(axis=0)
+    assert set(np.argsort(-squares, kind="stable")[:1000]) == set(range(4000, 5000))
+    quick = {"n_layers": 4, "random_state": 0}
+    few = accuracy(graph, AdaGCNClassifier(graph, max_features=1000, **quick))
+    every = accuracy(graph, AdaGCNClassifier(graph, max_features="all", **quick))
+    assert few < 0.45
+    assert every > 0.65
+
+
+def test_a_nodes_own_features_hide_the_class_of_weak_dense():
+    graph = weak_dense()
+    kept = accuracy(graph, AdaGCNClassifier(graph, teleport=0.2, random_state=0))
+    left = accuracy(graph, AdaGCNClassifier(graph, teleport=0.0, random_state=0))
+    assert kept < 0.7
+    assert left > 0.95

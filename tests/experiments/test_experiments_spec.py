@@ -24,7 +24,7 @@ Cora = [85.0, 0.2]
 @pytest.mark.filterwarnings("ignore:the paper has no settings")
 def test_a_shipped_spec_is_sound(name):
     spec = load_spec(name)
-    assert all(column.dataset in CATALOG for column in spec.columns)
+    assert all(column.source or column.dataset in CATALOG for column in spec.columns)
     for row in spec.rows:
         model = build_model(row.model, None, preset=row.preset, settings=row.settings)
         settings = flattened(model.resolved_settings().model_dump())
@@ -68,6 +68,63 @@ def test_table2_has_every_system_that_the_paper_prints():
     citeseer, pubmed = spec.columns[0], spec.columns[2]
     assert spec.published(others["APPNP"], citeseer) == pytest.approx((0.7573, 0.0030))
     assert spec.published(others["PPNP"], pubmed) is None  # out of memory in the paper
+
+
+def test_fresh_is_table2_on_splits_and_seeds_of_their_own():
+    spec = load_spec("fresh")
+    assert (spec.splits, spec.seeds, spec.n_inits) == ("fresh", "derived", 1)
+    assert spec.rows[0].model == "adagcn"
+    sizes = {c.dataset: spec.splits_of(spec.rows[0], c) for c in spec.columns}
+    assert sizes == {"citeseer": 20, "cora_ml": 20, "pubmed": 20, "ms_academic": 10}
+
+
+def test_the_development_graphs_have_few_labels_or_their_published_splits():
+    spec = load_spec("development")
+    few = [column for column in spec.columns if column.splits is None]
+    published = [column for column in spec.columns if column.splits is not None]
+    assert {(column.train_per_class, column.stop) for column in few} == {(20, 500)}
+    assert [column.label for column in published] == ["Chameleon", "Minesweeper"]
+    assert {spec.kind_on(column) for column in published} == {"file"}
+    assert not {column.dataset for column in spec.columns} & set(CATALOG)
+    assert {spec.kind_on(column) for column in few} == {"holdout"}
+    assert {spec.splits_of(row) for row in spec.rows} == {10}
+
+
+def test_a_column_caps_the_splits_and_may_have_another_kind():
+    fields = toy.toy_fields(n_splits=4)
+    fields["columns"].append({"label": "B", "dataset": "toy", "n_splits": 3, "splits": "test"})
+    fields["rows"].append({"label": "few", "model": "mlp", "n_splits": 2})
+    spec = make_spec(fields, "toy")
+    counts = [[spec.splits_of(row, column) for column in spec.columns] for row in spec.rows]
+    assert counts == [[4, 3], [4, 3], [2, 2]]
+    assert [spec.kind_on(column) for column in spec.columns] == ["stratified", "test"]
+    fields["n_splits"] = fields["columns"][1]["n_splits"] = 21
+    with pytest.raises(InputError, match="exceeds the 20 splits of kind 'test'; got 21"):
+        make_spec(fields, "toy")
+
+
+@pytest.mark.parametrize(
+    ("source", "match"),
+    [
+        ('file = "a.npz"', r"columns\[0\]\.dataset is the name of another graph; got 'cora'"),
+        ('file = "a.npz", generated = "weak_dense"', r"columns\[0\]: file and generated exclude"),
+        ('generated = "weak_dens"', r"columns\[0\]\.generated is unknown;.*mean 'weak_dense'"),
+        ('tables = { edges = "a", labels = "b", feature = "c" }', r"tables\.feature;.*'features'"),
+        ('tables = { edges = "a" }', r"columns\[0\]\.tables\.labels: Field required"),
+        ('splits = "vals"', r"columns\[0\]\.splits: Input should be 'val', 'test'"),
+        ("stop = 0", r"columns\[0\]\.stop: Input should be greater than"),
+    ],
+)
+def test_a_fault_in_where_a_graph_comes_from(source, match):
+    with pytest.raises(InputError, match=match):
+        parse_spec(GOOD.replace('dataset = "cora"', f'dataset = "cora", {source}'), "mine")
+
+
+def test_one_name_stands_for_one_graph():
+    fields = toy.toy_fields()
+    fields["columns"].append({"label": "B", "dataset": "toy", "file": "toy.npz"})
+    with pytest.raises(InputError, match=r"columns\[1\]\.dataset is the name of another graph"):
+        make_spec(fields, "toy")
 
 
 def test_table3_has_the_label_rates_of_the_catalog():

@@ -65,13 +65,14 @@ def reproduce(
             "AGC-I903", "--format cannot be combined with --json", got=style, fix="leave one out"
         )
     check_figure(figure, force=force)
-    from adagcn.experiments.campaign import load_graphs
+    from adagcn.experiments.campaign import load_graphs, load_splits
     from adagcn.experiments.spec_files import load_spec
 
     whole = load_spec(experiment)
     spec = _capped(_chosen(whole, datasets, models, presets), splits, inits)
     graphs = load_graphs(spec, data_dir=data_dir, offline=offline or None)
-    found = campaign.outcomes(spec, graphs, common, seeded_by=seeded_by)
+    chosen = load_splits(spec, graphs, data_dir=data_dir)
+    found = campaign.outcomes(spec, graphs, common, seeded_by=seeded_by, splits=chosen)
     if figure is not None:
         from adagcn.report.experiment_figures import depth_curves, depth_panels
 

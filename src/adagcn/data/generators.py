@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from adagcn.errors import InputError
-from adagcn.graph import Graph
+from adagcn.graph import Features, Graph
 
 
 def planted_partition(  # noqa: PLR0913
@@ -62,13 +65,80 @@ def planted_partition(  # noqa: PLR0913
     features = rng.standard_normal((n_nodes, n_features), dtype=np.float32)
     for label, center in enumerate(centers):
         features[labels == label] += center
+    return _generated(adjacency, features, labels, "planted_partition")
+
+
+def rare_columns(seed: int = 0) -> Graph:
+    """Make a graph whose classes show in many rare columns, under frequent columns of noise.
+
+    2,000 nodes in 4 classes. Each of 4,000 columns is on in 6 nodes of one class; each of 1,000
+    others is on in 20 nodes of any class, and so has three times the squares. A model that keeps
+    the 1,000 strongest columns keeps noise alone. 60 % of the 4,000 edges stay within a class.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Graph
+        An undirected graph with sparse features.
+    """
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.arange(2000) % 4)
+    adjacency = _draw_edges(rng, labels, 4000, homophily=0.6)
+    signal = [rng.choice(np.flatnonzero(labels == column % 4), 6, False) for column in range(4000)]
+    noise = [rng.choice(len(labels), 20, False) for _ in range(1000)]
+    rows = np.concatenate(signal + noise)
+    columns = np.repeat(np.arange(5000), [6] * 4000 + [20] * 1000)
+    features = sparse.csr_array(
+        (np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=(2000, 5000)
+    )
+    return _generated(adjacency, features, labels, "rare_columns")
+
+
+def weak_dense(seed: int = 0) -> Graph:
+    """Make a graph whose features say next to nothing about one node, and much about many.
+
+    3,000 nodes in 4 classes; 32 features drawn from N(μ, 1), where the means μ of the classes have
+    a standard deviation of 0.05. 90 % of the 30,000 edges stay within a class: the mean over many
+    hops shows the class, and whatever of a node's own features stays in every hop hides it.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Graph
+        An undirected graph with dense features.
+    """
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.arange(3000) % 4)
+    adjacency = _draw_edges(rng, labels, 30_000, homophily=0.9)
+    means = 0.05 * rng.standard_normal((4, 32), dtype=np.float32)
+    features = means[labels] + rng.standard_normal((3000, 32), dtype=np.float32)
+    return _generated(adjacency, features, labels, "weak_dense")
+
+
+GENERATED: Mapping[str, Callable[[], Graph]] = MappingProxyType(
+    {"rare_columns": rare_columns, "weak_dense": weak_dense}
+)
+
+
+def _generated(
+    adjacency: sparse.csr_array, features: Features, labels: NDArray[np.int64], name: str
+) -> Graph:
+    """Return a graph whose node ids are positions and whose classes are numbers."""
     return Graph(
         adjacency=adjacency,
         features=features,
-        node_ids=np.arange(n_nodes),
+        node_ids=np.arange(len(labels)),
         labels=labels,
-        classes=np.arange(n_classes),
-        name="planted_partition",
+        classes=np.unique(labels),
+        name=name,
     )
 
 

@@ -120,6 +120,39 @@ def locate_dataset(name: str, *, data_dir: Folder = None, offline: bool | None =
     return found
 
 
+def locate_file(text: str, *, data_dir: Folder = None) -> Path:
+    """Return a file of the data folder that is no data set of the catalog.
+
+    Parameters
+    ----------
+    text : str
+        Its path, relative to the data folder.
+    data_dir : str or path-like, optional
+        The folder to search first; then comes the one in ``ADAGCN_DATA``.
+
+    Returns
+    -------
+    Path
+        The file, as it is: nothing is known to verify it by.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    folders = _own_folders(data_dir)
+    found = next((folder / text for folder in folders if (folder / text).is_file()), None)
+    if found is None:
+        where = " and ".join(map(str, folders)) or "no folder, since ADAGCN_DATA is not set"
+        raise InputError(
+            "AGC-I303",
+            f"the data folder has no file {text}",
+            got=f"searched {where}",
+            fix="set the environment variable ADAGCN_DATA to the folder that has it",
+        )
+    return found
+
+
 def dataset_info(name: str, *, data_dir: Folder = None) -> dict[str, Any]:
     """Return what the catalog says about a data set, and where its file is.
 
@@ -238,17 +271,18 @@ def _find(dataset: DataSet, data_dir: Folder) -> Path | None:
     """Return the path of the data set's file without reading it, or None."""
     if dataset.packaged:
         return Path(__file__).parent / "packaged" / dataset.file.name
-    folders = [cache_folder()]
-    if os.environ.get("ADAGCN_DATA"):
-        folders.insert(0, Path(os.environ["ADAGCN_DATA"]))
-    if data_dir is not None:
-        if not Path(data_dir).is_dir():
-            raise InputError(
-                "AGC-I301", "data_dir is not a folder", got=str(data_dir), fix="check the path"
-            )
-        folders.insert(0, Path(data_dir))
+    folders = [*_own_folders(data_dir), cache_folder()]
     paths = (folder / dataset.file.name for folder in folders)
     return next((path for path in paths if path.is_file()), None)
+
+
+def _own_folders(data_dir: Folder) -> list[Path]:
+    """Return the folders that the user has named, those to search first in front."""
+    if data_dir is not None and not Path(data_dir).is_dir():
+        raise InputError(
+            "AGC-I301", "data_dir is not a folder", got=str(data_dir), fix="check the path"
+        )
+    return [Path(each) for each in (data_dir, os.environ.get("ADAGCN_DATA")) if each]
 
 
 def _renew_if_damaged(dataset: DataSet, cached: Path) -> Path:

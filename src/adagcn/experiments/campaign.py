@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
 
-from adagcn.data.load import load_dataset
-from adagcn.data.splits import Split, make_split, parse_split
+from adagcn.data.splits import Split, parse_split
 from adagcn.engines import map_items
-from adagcn.errors import AdaGCNError, InputError
+from adagcn.errors import AdaGCNError
+from adagcn.experiments.columns import column_graph, column_splits
 from adagcn.experiments.ledger import Ledger
 from adagcn.experiments.runs import Run, RunResult, derived_seed, execute, resolved_params
 from adagcn.experiments.spec import Column, Row, Spec
@@ -51,9 +51,22 @@ def load_graphs(
     data_dir: str | os.PathLike[str] | None = None,
     offline: bool | None = None,
 ) -> dict[str, Graph]:
-    """Return the data sets of a spec by name; the options are those of ``load_dataset``."""
-    names = dict.fromkeys(column.dataset for column in spec.columns)
-    return {name: load_dataset(name, data_dir=data_dir, offline=offline) for name in names}
+    """Return the graphs of a spec by name; the options are those of ``load_dataset``."""
+    by_name = {column.dataset: column for column in spec.columns}
+    return {
+        name: column_graph(column, data_dir=data_dir, offline=offline)
+        for name, column in by_name.items()
+    }
+
+
+def load_splits(
+    spec: Spec, graphs: Graphs, *, data_dir: str | os.PathLike[str] | None = None
+) -> dict[str, list[Split]]:
+    """Return the splits of each column of a spec, by its label; files are in the data folder."""
+    return {
+        column.label: column_splits(spec, column, graphs[column.dataset], data_dir=data_dir)
+        for column in spec.columns
+    }
 
 
 def plan(
@@ -85,7 +98,7 @@ def plan(
         A split cannot be made on its graph; the column is named.
     """
     if splits is None:
-        splits = {column.label: _splits(spec, column, graphs) for column in spec.columns}
+        splits = load_splits(spec, graphs)
     return [
         _planned_cell(spec, row, column, graphs, splits[column.label], seed, threads)
         for row, column in product(spec.rows, spec.columns)
@@ -185,19 +198,6 @@ def _execute(run: Run, shared: Mapping[str, Any]) -> RunResult:
         raise
 
 
-def _splits(spec: Spec, column: Column, graphs: Graphs) -> list[Split]:
-    most = max(map(spec.splits_of, spec.rows))
-    graph = graphs[column.dataset]
-    try:
-        return [
-            make_split(graph, f"{spec.splits}:{number}", train_per_class=column.train_per_class)
-            for number in range(most)
-        ]
-    except InputError as error:
-        problem = f"column {column.label!r}: {error.problem}"
-        raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
-
-
 def _planned_cell(  # noqa: PLR0913
     spec: Spec,
     row: Row,
@@ -210,7 +210,7 @@ def _planned_cell(  # noqa: PLR0913
     graph = graphs[column.dataset]
     model = build_model(row.model, graph, preset=row.preset, settings=spec.settings_of(row))
     params = resolved_params(model)
-    used = tuple(splits[: spec.splits_of(row)])
+    used = tuple(splits[: spec.splits_of(row, column)])
     runs = tuple(
         Run(
             model=row.model,

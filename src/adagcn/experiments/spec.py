@@ -9,7 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from adagcn.data.catalog import CATALOG
 from adagcn.data.gasteiger import KINDS, N_SPLITS
+from adagcn.data.generators import GENERATED
 from adagcn.errors import AdaGCNError, InputError, PresetNotice
 from adagcn.experiments.runs import Name, Param
 from adagcn.models.support.boosted_settings import flattened
@@ -17,6 +19,7 @@ from adagcn.models.support.registry import MODELS, build_model, default_preset, 
 from adagcn.models.support.renamed import moved
 
 Count = Annotated[int, Field(ge=1, le=1000)]
+SplitKind = Literal["val", "test", "fresh", "stratified", "holdout", "file", "public"]
 Percent = Annotated[float, Field(ge=0.0, le=100.0)]
 
 
@@ -27,6 +30,24 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
+class Tables(_Part):
+    """A graph in tables; the keys are options of the commands, and paths are as in a column.
+
+    Parameters
+    ----------
+    edges, features, labels : str
+        The files; a graph need not have features.
+    id, label : str, optional
+        Which columns hold the ids and the labels.
+    """
+
+    edges: Name
+    labels: Name
+    features: Name | None = None
+    id: Name | None = None
+    label: Name | None = None
+
+
 class Column(_Part):
     """A data set at one label rate.
 
@@ -35,14 +56,36 @@ class Column(_Part):
     label : str
         Heading of the column.
     dataset : str
-        Name of the graph.
+        Name of the graph: a data set of the catalog, unless one of the next three says otherwise.
+    file, tables, generated : str, Tables, str, optional
+        Where the graph comes from: an ``.npz`` file or tables, relative to the data folder
+        (``ADAGCN_DATA``), or a function of :mod:`adagcn.data.generators`.
+    splits, splits_file : str, optional
+        Another kind of splits than the experiment's, and the file of ``"file"``.
     train_per_class : int or None
         Training nodes of each class; None is the split's own rule, 20 for those of the paper.
+    stop : int, optional
+        Number of nodes to stop on; by default the split's own rule.
+    n_splits : int, optional
+        At most this many splits, whatever the experiment and its rows have.
     """
 
     label: Name
     dataset: Name
+    file: Name | None = None
+    tables: Tables | None = None
+    generated: Name | None = None
+    splits: SplitKind | None = None
+    splits_file: Name | None = None
     train_per_class: Count | None = None
+    stop: Annotated[int, Field(ge=1)] | None = None
+    n_splits: Count | None = None
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """Where the graph comes from, by key; empty for a data set of the catalog."""
+        given = {"file": self.file, "tables": self.tables, "generated": self.generated}
+        return {key: value for key, value in given.items() if value is not None}
 
 
 class Depth(_Part):
@@ -113,8 +156,8 @@ class Spec(_Part):
     title : str
         What it shows.
     splits : {"val", "test", "fresh", "stratified", "holdout", "file", "public"}
-        Which splits: numbers 0 to ``n_splits`` − 1 of this kind. The last two come with a file and
-        are handed to :func:`~adagcn.experiments.campaign.plan`.
+        Which splits: numbers 0 to ``n_splits`` − 1 of this kind. The last two come with a file: a
+        column names it, or they are handed to :func:`~adagcn.experiments.campaign.plan`.
     n_splits, n_inits : int
         Runs of a cell: this many splits times this many initializations.
     columns, rows : list
@@ -131,7 +174,7 @@ class Spec(_Part):
     """
 
     title: Name
-    splits: Literal["val", "test", "fresh", "stratified", "holdout", "file", "public"]
+    splits: SplitKind
     n_splits: Count
     n_inits: Count = 1
     columns: Annotated[list[Column], Field(min_length=1)]
@@ -155,9 +198,15 @@ class Spec(_Part):
         """Return the settings of a row; its own override the experiment's."""
         return {**self.settings, **row.settings}
 
-    def splits_of(self, row: Row) -> int:
-        """Return how many splits a row has."""
-        return row.n_splits or self.n_splits
+    def splits_of(self, row: Row, column: Column | None = None) -> int:
+        """Return how many splits a row has, on one column or at most."""
+        n_splits = row.n_splits or self.n_splits
+        cap = None if column is None else column.n_splits
+        return n_splits if cap is None else min(n_splits, cap)
+
+    def kind_on(self, column: Column) -> SplitKind:
+        """Return the kind of splits of a column."""
+        return column.splits or self.splits
 
     def inits_of(self, row: Row, column: Column) -> int:
         """Return how many initializations a row has on a column."""
@@ -209,6 +258,7 @@ def check_spec(spec: Spec, name: str) -> None:
     for what, labels in (("columns", spec.columns), ("rows", spec.rows)):
         _check_different(f"{name}: {what}", [each.label for each in labels])
     columns = {column.label for column in spec.columns}
+    _check_sources(spec, name)
     for number, row in enumerate(spec.rows):
         at = f"{name}: rows[{number}]"
         _check_size(spec, row, at)
@@ -246,15 +296,36 @@ def settings_of(model: str) -> set[str]:
     return MODELS[model].settable() - {"device"}
 
 
+def _check_sources(spec: Spec, name: str) -> None:
+    """Refuse a graph of two origins, and a name that stands for two graphs."""
+    first: dict[str, Column] = {}
+    for number, column in enumerate(spec.columns):
+        at, source = f"{name}: columns[{number}]", column.source
+        if len(source) > 1:
+            problem = f"{at}: {' and '.join(source)} exclude each other"
+            raise InputError("AGC-I980", problem, got=column.label, fix="leave one of them out")
+        if "generated" in source:
+            check_known(f"{at}.generated", source["generated"], GENERATED)
+        taken = source and column.dataset in CATALOG
+        if taken or first.setdefault(column.dataset, column).source != source:
+            raise InputError(
+                "AGC-I981",
+                f"{at}.dataset is the name of another graph",
+                got=column.dataset,
+                fix="give each graph a name of its own",
+            )
+
+
 def _check_size(spec: Spec, row: Row, at: str) -> None:
-    n_splits = spec.splits_of(row)
-    if spec.splits in KINDS and n_splits > N_SPLITS:
-        raise InputError(
-            "AGC-I943",
-            f"{at}: n_splits exceeds the {N_SPLITS} splits of kind {spec.splits!r}",
-            got=n_splits,
-            fix=f'use at most {N_SPLITS}, or splits = "stratified"',
-        )
+    for column in spec.columns:
+        kind, n_splits = spec.kind_on(column), spec.splits_of(row, column)
+        if kind in KINDS and n_splits > N_SPLITS and spec.has(row, column):
+            raise InputError(
+                "AGC-I943",
+                f"{at}: n_splits exceeds the {N_SPLITS} splits of kind {kind!r}",
+                got=n_splits,
+                fix=f'use at most {N_SPLITS}, or splits = "stratified"',
+            )
 
 
 def _check_paper(spec: Spec, columns: set[str], name: str) -> None:
