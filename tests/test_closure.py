@@ -22,12 +22,14 @@ ALGORITHM = (
     "learners/perceptron.py",
     "propagation/hops.py",
 )
-MOST_LINES_OF_CODE = 780  # of the six files, docstrings and comments not counted
+# Of the six files, docstrings and comments not counted. The last raise: what a closed-form learner
+# says of a row that it has not seen, which may move the node weights.
+MOST_LINES_OF_CODE = 795
 
 # What importing AdaGCNClassifier loads of this package; 77 files with 10,127 lines before the rooms
-# were redrawn. Raise these numbers only with a reason: the last one was columns of one size.
-MOST_FILES = 60
-MOST_LINES = 9_450
+# were redrawn. Raise these numbers only with a reason: the last one was the closed-form learner.
+MOST_FILES = 64
+MOST_LINES = 10_100
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -23,6 +23,10 @@ from adagcn.training.hop_fitter import HopTask
 class FittedLearner(Protocol):
     """A learner after its fit on one hop."""
 
+    @property
+    def left_out(self) -> NDArray[np.float64] | None:
+        """Log-probabilities of the labeled rows, each left out of its own fit; None if unknown."""
+
     def log_proba(self, rows: Features) -> NDArray[np.float64]:
         """Return log-probabilities of shape (n_rows, n_classes) for rows of that hop."""
 
@@ -130,7 +134,10 @@ class HopBoosting:
         stop_log_proba = None if stop_rows is None else learner.log_proba(stop_rows)
         del stop_rows  # large where many nodes are labeled
         log_proba = learner.log_proba(rows)
-        outcome = weigh_layer(number, log_proba[:n_train], nodes.labels, log_weight, self.rule)
+        judged = log_proba[:n_train]
+        if self.rule.judge_left_out and learner.left_out is not None:
+            judged = learner.left_out
+        outcome = weigh_layer(number, judged, nodes.labels, log_weight, self.rule)
         # A copy: it is kept for long, and a view would keep what is said of all the others.
         labeler.add_layer(outcome.coefficient, log_proba[n_train:].copy())
         return BoostedLayer(

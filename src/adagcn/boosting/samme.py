@@ -19,7 +19,7 @@ from scipy.special import log_softmax, logsumexp
 
 from adagcn.errors import LayerWarning, NumericalError
 
-WeightUpdate = Literal["onehot", "hastie", "released", "none"]
+WeightUpdate = Literal["onehot", "hastie", "released", "reverse", "none"]
 Combine = Literal["samme_r", "samme", "ema", "last"]
 Vote = Literal["hard", "logits"]
 
@@ -88,6 +88,8 @@ def log_weight_change(
       −((K−1)/K) yᵀ log p = −(log p_y − mean_k log p_k) = −h_y/(K−1).
     - ``"released"``: the authors' code, +((K−2)/(K−1)) log p_y. It takes weight *from* hard nodes,
       and does nothing for two classes.
+    - ``"reverse"``: −"onehot". It takes weight from hard nodes for any number of classes, which
+      helps where labels are wrong.
     - ``"none"``: no change.
 
     Parameters
@@ -96,7 +98,7 @@ def log_weight_change(
         Log-probabilities of the layer on the training nodes.
     labels : ndarray of shape (n_train,)
         Their classes, as indices.
-    update : {"onehot", "hastie", "released", "none"}
+    update : {"onehot", "hastie", "released", "reverse", "none"}
         Which reading.
     """
     n_classes = log_proba.shape[1]
@@ -106,6 +108,7 @@ def log_weight_change(
     factor = {
         "onehot": -(n_classes - 1) / n_classes,
         "released": (n_classes - 2) / (n_classes - 1),
+        "reverse": (n_classes - 1) / n_classes,
         "none": 0.0,
     }[update]
     return np.asarray(factor * log_proba_of_label)
@@ -259,10 +262,12 @@ class BoostingRule:
     ----------
     combination : Combination
         How the votes are summed.
-    update : {"onehot", "hastie", "released", "none"}
+    update : {"onehot", "hastie", "released", "reverse", "none"}
         SAMME.R's reading of the weight update; not used by ``combine="samme"``, which has its own.
     reweight_rate : float
         Factor on the exponent of the update: 1 is the paper, 0 leaves the weights alone.
+    judge_left_out : bool
+        Whether a training node is judged by the fit without it, where the learner can tell.
     on_perfect : {"stop", "continue"}
         For ``combine="samme"``: what to do after a layer without training error.
     """
@@ -270,6 +275,7 @@ class BoostingRule:
     combination: Combination = field(default_factory=Combination)
     update: WeightUpdate = "onehot"
     reweight_rate: float = 1.0
+    judge_left_out: bool = False
     on_perfect: Literal["stop", "continue"] = "stop"
 
     def ends_with(self, weighted_error: float) -> bool:

@@ -1,4 +1,4 @@
-"""Rows of features divided by their L1 norm."""
+"""Rows of features divided by their L1 norm, and the square roots of what that gives."""
 
 from __future__ import annotations
 
@@ -34,6 +34,19 @@ def normalize_rows_l1(features: Any) -> Any:
         norms = np.abs(features[rows]).sum(axis=1, dtype=np.float64, keepdims=True)
         result[rows] = features[rows] / np.maximum(norms, _SMALLEST_NORM)
     return result
+
+
+def hellinger_rows(features: Any) -> Any:
+    """Return sign(x) √(|x| / ‖row‖₁): rows of Euclidean norm one, in which no word outweighs all.
+
+    The Hellinger transformation of counts. Dividing a row by its L1 norm first changes nothing, so
+    that features may come as measured or already divided.
+    """
+    shares = normalize_rows_l1(features)
+    if sparse.issparse(shares):
+        data = np.copysign(np.sqrt(np.abs(shares.data)), shares.data)
+        return sparse.csr_array((data, shares.indices, shares.indptr), shape=shares.shape)
+    return np.copysign(np.sqrt(np.abs(shares)), shares)
 
 
 def _normalize_sparse(features: sparse.csr_array) -> sparse.csr_array:

@@ -25,6 +25,7 @@ class FittedSklearn:
     classifier: Any
     n_classes: int
     record: None = None
+    left_out: None = None
 
     def log_proba(self, rows: Features) -> NDArray[np.float64]:
         """Return log-probabilities of shape (n_rows, n_classes), none below log 1e-12."""

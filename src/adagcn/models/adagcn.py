@@ -20,10 +20,13 @@ import torch
 
 from adagcn.boosting.hop_boosting import FitHop
 from adagcn.graph import Graph
+from adagcn.learners.blend import Blend, BlendFitter
 from adagcn.learners.perceptron import TwoLayerPerceptron
+from adagcn.learners.ridge import RidgeFitter, RidgeLearner
 from adagcn.learners.sklearn_learner import SklearnFitter
 from adagcn.models.support.boosted import BoostedClassifier
 from adagcn.models.support.boosted_settings import BoostedSettings, Variant
+from adagcn.models.support.presets import ADAGCN_PRESETS
 from adagcn.training.events import Events
 
 
@@ -47,6 +50,17 @@ def perceptron(
         generator=generator,
         dtype=dtype,
     )
+
+
+def perceptron_shapes(
+    settings: BoostedSettings, n_features: int, n_classes: int
+) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the perceptron's parameters."""
+    members, units = settings.variant.n_members, settings.hidden_units
+    return {
+        "hidden": (n_features, members * units),
+        "output": (members, units, n_classes),
+    }
 
 
 class AdaGCNClassifier(BoostedClassifier):
@@ -75,6 +89,11 @@ class AdaGCNClassifier(BoostedClassifier):
     switches = tuple(Variant.model_fields)
     beside = ("learner", *BoostedClassifier.beside)
     make_network = staticmethod(perceptron)
+
+    @classmethod
+    def presets(cls) -> tuple[str, ...]:
+        """Return the names of the presets, the default first."""
+        return ADAGCN_PRESETS
 
     def __init__(  # noqa: PLR0913
         self,
@@ -136,4 +155,38 @@ class AdaGCNClassifier(BoostedClassifier):
     ) -> FitHop:
         if self.learner is not None:
             return SklearnFitter(self.learner, n_classes, seed)
-        return super()._fit_hop(settings, n_classes, dtype, seed, events)
+        ridge = RidgeFitter(n_classes, dtype)
+        if settings.variant.learner == "ridge":
+            return ridge
+        network = super()._fit_hop(settings, n_classes, dtype, seed, events)
+        return network if settings.variant.learner == "perceptron" else BlendFitter(network, ridge)
+
+    @classmethod
+    def make_learner(
+        cls, settings: Any, n_features: int, n_classes: int, generator: Any, dtype: Any
+    ) -> Any:
+        """Return the learner of a hop at its start: the perceptron, the ridge or both."""
+        kind = settings.variant.learner
+        ridge = RidgeLearner(torch.zeros(n_features + 1, n_classes, dtype=dtype))
+        if kind == "ridge":
+            return ridge
+        network = cls.make_network(settings, n_features, n_classes, generator, dtype)
+        return (
+            network if kind == "perceptron" else Blend(network, ridge, torch.zeros((), dtype=dtype))
+        )
+
+    @classmethod
+    def parameter_shapes(
+        cls, settings: Any, n_features: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """Return the shape of every parameter of the learner of a hop."""
+        kind = settings.variant.learner
+        ridge: dict[str, tuple[int, ...]] = {"coefficients": (n_features + 1, n_classes)}
+        network = perceptron_shapes(settings, n_features, n_classes)
+        if kind != "both":
+            return ridge if kind == "ridge" else network
+        return {
+            **{f"perceptron.{name}": shape for name, shape in network.items()},
+            **{f"ridge.{name}": shape for name, shape in ridge.items()},
+            "share": (),
+        }

@@ -15,7 +15,15 @@ from adagcn.learners.linear import LinearLearner
 from adagcn.models.support.boosted import BoostedClassifier
 from adagcn.models.support.boosted_settings import BoostedSettings, Variant
 
-_NO_HIDDEN_LAYER = {"max_features", "hidden_units", "hidden_dropout", "n_members", "relu_logits"}
+_NO_HIDDEN_LAYER = {
+    "max_features",
+    "hidden_units",
+    "hidden_dropout",
+    "learner",
+    "judge",
+    "n_members",
+    "relu_logits",
+}
 
 
 def linear_map(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from adagcn.models.adagcn import perceptron
+from adagcn.models.adagcn import perceptron, perceptron_shapes
 from adagcn.models.support.boosted import BoostedClassifier
 
 
@@ -35,3 +35,4 @@ class PerceptronClassifier(BoostedClassifier):
     beside = ("class_weight", "random_state", "device", "n_threads")
     _fixed: ClassVar[dict[str, Any]] = {"n_layers": 1}
     make_network = staticmethod(perceptron)
+    parameter_shapes = staticmethod(perceptron_shapes)

@@ -22,8 +22,8 @@ from adagcn.training.stopping import StopOn, StopPenalty, Stopper
 ROWS_AT_ONCE = 4096
 
 
-class Learner(Protocol):
-    """What is fitted on one hop: a torch module with some methods more."""
+class Predictor(Protocol):
+    """What was fitted on one hop: a torch module that takes its rows."""
 
     def as_input(self, rows: Features) -> Any:
         """Return rows of a hop as the module takes them."""
@@ -31,13 +31,17 @@ class Learner(Protocol):
     def __call__(self, inputs: Any) -> Tensor:
         """Return logits, without dropout."""
 
+    def members(self) -> Sequence[Learner]:
+        """Return the networks inside that are trained one by one."""
+
+
+class Learner(Predictor, Protocol):
+    """What is fitted on one hop by epochs: a predictor with some methods more."""
+
     def loss_gradients(
         self, inputs: Any, target: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Sequence[Tensor]]:
         """Return the loss −Σ_ik T_ik log p_ik under dropout, and its gradient by each parameter."""
-
-    def members(self) -> Sequence[Learner]:
-        """Return the networks inside that are trained one by one."""
 
     def take(self, members: Sequence[Any]) -> None:
         """Put the trained networks back."""
@@ -120,11 +124,12 @@ class TrainingSettings:
 class FittedHop:
     """A learner after its fit on one hop, and what the next hop may carry on from."""
 
-    learner: Learner
+    learner: Predictor
     record: TrainingRecord
     moments: tuple[Sequence[Moments], ...] = ()  # Adam's, of each member, if carried
     stoppers: tuple[Stopper, ...] = ()  # of each member, if shared
     complete: bool = True  # False: a callback ended its training
+    left_out: NDArray[np.float64] | None = None  # log p of labeled rows, each out of its own fit
 
     def log_proba(self, rows: Features) -> NDArray[np.float64]:
         """Return log-probabilities of shape (n_rows, n_classes), some rows at a time."""
@@ -332,7 +337,7 @@ def make_optimizer(
     return Adam(parameters, learner.decays(settings.weight_decay), settings.learning_rate, moments)
 
 
-def in_blocks(learner: Learner, rows: Features) -> list[Any]:
+def in_blocks(learner: Predictor, rows: Features) -> list[Any]:
     """Return rows as the learner takes them, ``ROWS_AT_ONCE`` at a time.
 
     So many rows pass through a learner at once: their hidden layer stays in the cache, and its

@@ -38,7 +38,7 @@ from adagcn.models.support.feature_columns import remember_columns
 from adagcn.models.support.labels import FitCall, hold_out
 from adagcn.models.support.presets import PRESETS, preset_values, resolve
 from adagcn.models.support.problem import FitData
-from adagcn.models.support.settings import Params, did_you_mean
+from adagcn.models.support.settings import Params, check_preset, did_you_mean
 from adagcn.propagation.hops import Hop, stream_from
 from adagcn.propagation.scaling import scaled_rows
 from adagcn.propagation.source import MemorySource
@@ -177,6 +177,7 @@ class BoostedClassifier(NodeClassifier):
         for name in given.keys() - set(names):
             raise self._no_switch(name, given[name])
         asked = {**{name: given.get(name) for name in names}, **self._fixed}
+        check_preset(self.preset, self.presets())
         return resolve(self.preset, self.graph, asked, self._tuned, self.settings)
 
     def set_params(self, **params: Any) -> Any:
@@ -317,6 +318,20 @@ class BoostedClassifier(NodeClassifier):
     ) -> Any:
         """Return the network of one hop, at its start."""
         raise NotImplementedError
+
+    @classmethod
+    def make_learner(
+        cls, settings: Any, n_features: int, n_classes: int, generator: Any, dtype: Any
+    ) -> Any:
+        """Return what is fitted on a hop, at its start: here the network."""
+        return cls.make_network(settings, n_features, n_classes, generator, dtype)
+
+    @classmethod
+    def parameter_shapes(
+        cls, settings: Any, n_features: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """Return the shape of every parameter of what is fitted on a hop; here a linear map's."""
+        return {"output": (n_features, n_classes)}
 
     def _set_fitted(self, fit: PreparedFit, state: FitState) -> None:
         basis = state.basis
@@ -499,6 +514,7 @@ def boosting_rule(settings: BoostedSettings) -> BoostingRule:
         ),
         update=variant.weight_update,
         reweight_rate=settings.reweight_rate,
+        judge_left_out=variant.judge == "left_out",
         on_perfect=variant.on_perfect,
     )
 

@@ -279,20 +279,20 @@ def _fresh_network(
 
     Checked before it is made: forged sizes would ask for any amount of memory.
     """
-    output, columns = tensor("output"), estimator.columns_
+    columns = estimator.columns_
     n_columns = estimator.n_features_in_ if columns is None else len(columns)
     if estimator.coordinates_ is not None:
         n_columns = estimator.coordinates_.shape[1]
     n_in, n_classes = n_columns + (0 if estimator.on_graph_ else 1), len(estimator.classes_)
-    wanted: dict[str, tuple[int, ...]] = {"output": (n_in, n_classes)}
-    if output.ndim == 3:
-        members, units = settings.variant.n_members, settings.hidden_units
-        wanted = {"hidden": (n_in, members * units), "output": (members, units, n_classes)}
+    wanted = estimator.parameter_shapes(settings, n_in, n_classes)
+    kind = tensor(next(iter(wanted))).dtype
     for name, shape in wanted.items():
-        if tensor(name).shape != shape or output.dtype not in (np.float32, np.float64):
+        if tensor(name).shape != shape or kind not in (np.float32, np.float64):
             raise _misfit(name, hop, f"shape {shape} and floats", tensor(name))
-    generator, dtype = torch.Generator().manual_seed(0), torch.from_numpy(output).dtype
-    return estimator.make_network(settings, n_in, n_classes, generator, dtype)
+    dtype = torch.from_numpy(np.empty(0, kind)).dtype
+    return estimator.make_learner(
+        settings, n_in, n_classes, torch.Generator().manual_seed(0), dtype
+    )
 
 
 def _misfit(name: str, hop: int, wanted: str, found: NDArray[Any]) -> FormatError:

@@ -51,6 +51,12 @@ class Variant(BaseModel):
     ] = "none"
 
     # The learner
+    learner: Annotated[
+        Literal["perceptron", "ridge", "both"],
+        "what is fitted on a hop: a perceptron by epochs, ridge regression in closed form "
+        "(:mod:`adagcn.learners.ridge`), or both, which then vote in shares that the stopping "
+        "nodes set (:mod:`adagcn.learners.blend`)",
+    ] = "perceptron"
     n_members: Annotated[
         Count,
         "networks side by side on every hop, each from its own start; their votes are averaged",
@@ -74,6 +80,11 @@ class Variant(BaseModel):
         WeightUpdate,
         "reading of the weight update; see :func:`adagcn.boosting.samme.log_weight_change`",
     ] = "onehot"
+    judge: Annotated[
+        Literal["in_sample", "left_out"],
+        "by which probabilities a training node is re-weighted: those of the layer, or those of "
+        "the same fit without the node, which only the ridge can tell",
+    ] = "in_sample"
     vote: Annotated[Vote, 'what each layer votes with under ``combine="samme"``'] = "hard"
     ema_teleport: Annotated[Teleport, 'γ of ``combine="ema"``'] = 0.1
     on_perfect: Annotated[
@@ -142,9 +153,10 @@ class BoostedSettings(BaseModel):
         ":mod:`adagcn.propagation.coordinates`",
     ] = "all"
     feature_norm: Annotated[
-        Literal["l1", "standard", "none", "graph"],
-        'divide rows of features by their L1 norm, or columns by their standard deviation; "graph"'
-        ": as the graph's features are, or by deviations where these differ a thousandfold",
+        Literal["l1", "hellinger", "standard", "none", "graph"],
+        'divide rows of features by their L1 norm ("hellinger": and take square roots), or columns '
+        'by their standard deviation; "graph": as the graph\'s features are, or by deviations '
+        "where these differ a thousandfold",
     ] = "graph"
     hidden_units: Annotated[Count, "width of the hidden layer"] = 5000
     dropout: Annotated[
@@ -228,7 +240,7 @@ def settings_from(flat: Mapping[str, Any], kind: type[BoostedSettings]) -> Boost
     """Return checked settings from flat names; ``InputError`` names the first wrong one."""
     if "variant" in flat:
         raise InputError("AGC-I604", "variant must be a Variant", got=flat["variant"])
-    values = nested(flat)
+    values = nested(without_later(flat))
     if "variant" in values:
         values["variant"] = Variant(**values["variant"])
     return checked(kind, values)
@@ -240,3 +252,12 @@ Variant.__doc__ = with_parameters(
 )
 
 DEFAULTS: Mapping[str, Any] = flattened(BoostedSettings().model_dump())
+
+# Settings that came after the first runs were recorded. At their defaults, which change nothing,
+# they are left out of ``params_``, files and keys, so that old runs and models stay what they are.
+LATER = frozenset({f"{PREFIX}learner", f"{PREFIX}judge"})
+
+
+def without_later(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without the later ones that have their defaults."""
+    return {k: v for k, v in flat.items() if k not in LATER or v != DEFAULTS[k]}

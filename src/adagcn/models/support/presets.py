@@ -14,7 +14,6 @@ from typing import Any
 from adagcn.errors import PresetNotice
 from adagcn.graph import Graph
 from adagcn.models.support.boosted_settings import DEFAULTS, BoostedSettings, settings_from
-from adagcn.models.support.settings import check_preset
 
 # The paper's own row for each of its data sets, where it differs from the defaults.
 # Where the paper says "dropout" without a place, it is on both layers, as in the network it adapts.
@@ -73,6 +72,25 @@ _TUNED: Mapping[str, Any] = MappingProxyType(
     }
 )
 
+# No epochs: a ridge on every hop, from the fifth on with pseudo-labels of those before it.
+_INSTANT: Mapping[str, Any] = MappingProxyType(
+    {
+        "n_layers": 10,
+        "teleport": 0.1,
+        "feature_norm": "hellinger",
+        "reweight_rate": 0.0,
+        "pseudo_labels": 500,
+        "variant.learner": "ridge",
+        "variant.voting_share": 0.75,
+        "variant.pseudo_label_from": 4,
+        "variant.pseudo_label_weight": 0.7,
+        "variant.pseudo_label_sharpness": 2.0,
+    }
+)
+_INSTANT_WITHOUT_GRAPH: Mapping[str, Any] = MappingProxyType(
+    {"n_layers": 1, "teleport": 0.0, "feature_norm": "graph", "pseudo_labels": 0}
+)
+
 # Without a graph every hop is the same matrix, and deeper is only longer.
 _TUNED_WITHOUT_GRAPH: Mapping[str, Any] = MappingProxyType(
     {
@@ -101,6 +119,7 @@ DEVIATIONS: Mapping[str, str] = MappingProxyType(
 )
 
 PRESETS: tuple[str, ...] = ("tuned", "boosted", "unweighted", "paper", "released")
+ADAGCN_PRESETS: tuple[str, ...] = ("tuned", "instant", *PRESETS[1:])
 
 # Presets that take the paper's row for the graph rather than one recipe for all.
 _LITERAL = ("paper", "released")
@@ -111,6 +130,8 @@ def preset_values(preset: str, graph_name: str | None, *, on_graph: bool) -> dic
     if preset in _LITERAL:
         row = _PAPER_ROWS.get(graph_name or "", _PAPER_ROWS["cora_ml"])
         return {**row, **_RELEASED} if preset == "released" else dict(row)
+    if preset == "instant":
+        return {**_INSTANT, **({} if on_graph else _INSTANT_WITHOUT_GRAPH)}
     rate = {"boosted": 0.1, "unweighted": 0.0}.get(preset)
     change = {} if rate is None else {"reweight_rate": rate}
     return {**_TUNED, **change, **({} if on_graph else _TUNED_WITHOUT_GRAPH)}
@@ -128,7 +149,7 @@ def resolve(
     Parameters
     ----------
     preset : str
-        One of :data:`PRESETS`.
+        A preset that the model has.
     graph : Graph or None
         Its name picks the paper's row.
     given : mapping
@@ -139,7 +160,6 @@ def resolve(
     kind : type
         What the settings are checked by.
     """
-    check_preset(preset, PRESETS)
     name = None if graph is None else graph.name
     if preset in _LITERAL and name not in _PAPER_ROWS:
         warnings.warn(

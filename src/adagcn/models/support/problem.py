@@ -22,7 +22,7 @@ from adagcn.boosting.fit_state import LabeledNodes
 from adagcn.boosting.pseudo_labels import NO_PSEUDO_LABELS, PseudoLabels, draw_nodes
 from adagcn.errors import InputError, shown
 from adagcn.formats.frozen import content_digest
-from adagcn.formats.row_norms import normalize_rows_l1
+from adagcn.formats.row_norms import hellinger_rows, normalize_rows_l1
 from adagcn.graph import Features, Graph
 from adagcn.models.support.boosted_settings import BoostedSettings
 from adagcn.models.support.column_scale import column_scale, needs_scaling, scaled_columns
@@ -77,8 +77,8 @@ def fit_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
 
 def _matrix_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
     """Return training and stopping samples as one matrix, with the rows of each."""
-    if feature_norm in ("l1", "standard"):
-        before = "Normalizer('l1')" if feature_norm == "l1" else "StandardScaler()"
+    if feature_norm in ("l1", "hellinger", "standard"):
+        before = "StandardScaler()" if feature_norm == "standard" else "Normalizer('l1')"
         raise InputError(
             "AGC-I636",
             "feature_norm needs a graph; a feature matrix is used as it is",
@@ -272,9 +272,10 @@ def normalized_features(
     if feature_norm == (graph.feature_norm or "none"):
         check_magnitude(graph.features)
         return graph.features
-    if feature_norm == "l1":
+    if feature_norm in ("l1", "hellinger"):
+        divide = normalize_rows_l1 if feature_norm == "l1" else hellinger_rows
         with np.errstate(over="ignore", invalid="ignore"):  # the check says what is wrong
-            divided: Features = normalize_rows_l1(graph.features)
+            divided: Features = divide(graph.features)
         check_magnitude(divided)
         return divided
     raise InputError(

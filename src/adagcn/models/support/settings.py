@@ -55,9 +55,10 @@ class SystemSettings(BaseModel):
         Share, "share of the labeled nodes set aside for stopping where ``fit`` gets no ``X_val``"
     ] = 0.0
     feature_norm: Annotated[
-        Literal["l1", "standard", "none", "graph"],
-        'divide rows of features by their L1 norm, or columns by their standard deviation; "graph"'
-        ": as the graph's features are, or by deviations where these differ a thousandfold",
+        Literal["l1", "hellinger", "standard", "none", "graph"],
+        'divide rows of features by their L1 norm ("hellinger": and take square roots), or columns '
+        'by their standard deviation; "graph": as the graph\'s features are, or by deviations '
+        "where these differ a thousandfold",
     ] = "graph"
 
     def flat(self) -> dict[str, Any]:
