@@ -197,7 +197,7 @@ class RidgeFitter:
         labeled = used[used < len(task.labels)]
         if task.stop_rows is not None and task.stop_labels is not None:
             judged, labels = ridge_rows(task.stop_rows), task.stop_labels
-            said = (_scores(judged, each) for each in solutions)
+            said = (scores_of(judged, each) for each in solutions)
             share = np.ones(len(labels))
         else:
             said = (path.left_out(each)[: len(labeled)] for each in STRENGTHS)
@@ -233,7 +233,7 @@ class RidgeFitter:
 
         A row of weight zero is left out anyway.
         """
-        said = _scores(rows[: len(task.labels)], path.coefficients([best.strength])[0])
+        said = scores_of(rows[: len(task.labels)], path.coefficients([best.strength])[0])
         said[labeled] = path.left_out(best.strength)[: len(labeled)]
         return np.asarray(log_softmax(said / best.temperature, axis=1))
 
@@ -253,7 +253,7 @@ def targets_and_weights(task: HopTask, n_classes: int) -> tuple[Scores, NDArray[
     return targets, weight * (n_labeled / task.sample_weight.sum())
 
 
-def _scores(rows: Features, coefficients: Scores) -> Scores:
+def scores_of(rows: Features, coefficients: Scores) -> Scores:
     """Return F W, with the bias."""
     return _times(rows, coefficients)
 
