@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from adagcn.data.catalog import CATALOG
-from adagcn.data.nodesets import Nodes, Split, check_class_size, check_count, checked_labels
+from adagcn.data.nodesets import (
+    Nodes,
+    Regime,
+    Split,
+    check_class_size,
+    check_count,
+    checked_labels,
+)
 from adagcn.errors import InputError
 from adagcn.graph import Graph
 
@@ -33,6 +40,8 @@ N_SPLITS = 20
 KINDS = ("val", "test", "fresh")
 FINAL_KINDS = ("test", "fresh")  # for final tables: nothing is chosen or checked on these
 _N_KNOWN = 1500  # unless the catalog has another number
+_TRAIN_PER_CLASS = 20
+_Draw = Callable[[Nodes, int], Nodes]
 
 
 def gasteiger_split(  # noqa: PLR0913
@@ -41,9 +50,10 @@ def gasteiger_split(  # noqa: PLR0913
     index: int,
     *,
     n_known: int = _N_KNOWN,
-    train_per_class: int = 20,
+    train_per_class: int = _TRAIN_PER_CLASS,
     n_stop: int = 500,
     classes: ArrayLike | None = None,
+    regime: Regime | None = None,
 ) -> Split:
     """Make one of the splits of the paper's protocol, with exactly the same nodes, or a fresh one.
 
@@ -67,6 +77,8 @@ def gasteiger_split(  # noqa: PLR0913
         Sizes; the paper uses 1,500 (5,000 for MS Academic), 20 and 500.
     classes : array-like, optional
         Names of the classes, for messages.
+    regime : Regime, optional
+        Another number of training nodes; ``label_noise`` is not for this function.
 
     Returns
     -------
@@ -91,12 +103,18 @@ def gasteiger_split(  # noqa: PLR0913
     else:
         draw = _legacy_draw(_SEEDS[kind][index])
         known = _legacy_draw(_KNOWN_SEED)(labeled, n_known)
-    train = []
-    for label in np.unique(labels[labeled]):
-        members = known[labels[known] == label]
-        check_class_size(members, train_per_class, label, classes, f"{kind}:{index}")
-        train.append(draw(members, train_per_class))
-    train_nodes = np.concatenate(train)
+    if regime is not None and regime.n_train is not None:
+        _check_n_train(regime.n_train, n_known)
+        train_nodes = _train_as_they_fall(labels, known, regime.n_train, draw)
+    else:
+        train = []
+        present = np.unique(labels[labeled])
+        for place, label in enumerate(present):
+            members = known[labels[known] == label]
+            n_train = _n_of_class(train_per_class, regime, place, len(present), len(members))
+            check_class_size(members, n_train, label, classes, f"{kind}:{index}")
+            train.append(draw(members, n_train))
+        train_nodes = np.concatenate(train)
     rest = known[~np.isin(known, train_nodes)]
     if len(rest) <= n_stop:
         raise InputError(
@@ -110,6 +128,34 @@ def gasteiger_split(  # noqa: PLR0913
     unknown = np.setdiff1d(labeled, known)
     score_nodes = unknown if kind in FINAL_KINDS else rest[~np.isin(rest, stop_nodes)]
     return Split(f"{kind}:{index}", train_nodes, stop_nodes, score_nodes)
+
+
+def _n_of_class(
+    train_per_class: int, regime: Regime | None, place: int, n_classes: int, n_members: int
+) -> int:
+    """Return how many training nodes the class at one place among all classes has."""
+    if regime is not None and regime.imbalance is not None:
+        return regime.imbalance[place >= (n_classes + 1) // 2]
+    if regime is not None and regime.at_most and n_members < train_per_class:
+        return max(n_members // 2, 1)
+    return train_per_class
+
+
+def _train_as_they_fall(labels: Nodes, known: Nodes, n_train: int, draw: _Draw) -> Nodes:
+    """Return training nodes whatever their classes, and one of every known class that got none."""
+    drawn = draw(known, n_train)
+    absent = np.setdiff1d(labels[known], labels[drawn])
+    return np.concatenate([drawn, *(draw(known[labels[known] == k], 1) for k in absent)])
+
+
+def _check_n_train(n_train: int, n_known: int) -> None:
+    if n_train > n_known:
+        raise InputError(
+            "AGC-I265",
+            f"n_train is more than the {n_known:,} known nodes",
+            got=n_train,
+            fix="lower it or raise n_known",
+        )
 
 
 def fresh_seed(index: int) -> int:
@@ -189,7 +235,7 @@ def _labeled(labels: Nodes, n_known: int, split: str) -> Nodes:
     return labeled
 
 
-def _legacy_draw(seed: int) -> Callable[[Nodes, int], Nodes]:
+def _legacy_draw(seed: int) -> _Draw:
     """Return a draw without replacement from NumPy's legacy stream, frozen since 2011."""
     rng = np.random.RandomState(seed)
 

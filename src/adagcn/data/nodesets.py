@@ -1,11 +1,11 @@
-"""A split: three sets of nodes that never overlap, and a fit on it."""
+"""A split: three sets of nodes that never overlap, what may be odd about it, and a fit on it."""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +17,78 @@ from adagcn.graph import Graph
 
 Nodes = NDArray[np.int64]
 _ROLES = ("train_nodes", "stop_nodes", "score_nodes")
+_FIT_LABELS = {"train_labels": "train_nodes", "stop_labels": "stop_nodes"}
+_MOST_DRAWS = 1000  # of wrong labels, until every class keeps a right one
+
+
+@dataclass(frozen=True)
+class Regime:
+    """How the labels of a split differ from as many right ones for every class.
+
+    Parameters
+    ----------
+    at_most : bool
+        Of a class with fewer known nodes than ``train_per_class``, train on half of them instead of
+        refusing the split.
+    n_train : int, optional
+        Train on this many known nodes as they fall, instead of on a number for each class. A class
+        that got none gets one node besides.
+    imbalance : (int, int), optional
+        Training nodes of each class in the first half of the classes (rounded up) and in the other.
+    label_noise : float, optional
+        Share of the training labels, and of the stopping labels, that are wrong.
+
+    Examples
+    --------
+    >>> Regime(n_train=600, label_noise=0.2).words
+    '600 labels as they fall, label noise 20 %'
+    """
+
+    at_most: bool = False
+    n_train: int | None = None
+    imbalance: tuple[int, int] | None = None
+    label_noise: float | None = None
+
+    def __post_init__(self) -> None:
+        counts = {"n_train": self.n_train, "imbalance": self.imbalance}
+        given = [name for name, value in counts.items() if value is not None]
+        if self.at_most:
+            given.append("at_most")
+        if len(given) > 1:
+            raise InputError(
+                "AGC-I260",
+                f"{' and '.join(given)} exclude each other: each says what is trained on",
+                got=self,
+                fix="leave all but one of them out",
+            )
+        for name, count in (("n_train", self.n_train), *_named_parts(self.imbalance)):
+            if count is not None:
+                check_count(name, count)
+        if self.label_noise is not None and not 0 < self.label_noise < 1:
+            raise InputError(
+                "AGC-I261",
+                "label_noise must be between 0 and 1",
+                got=self.label_noise,
+                fix="use for example 0.2, or leave it out",
+            )
+
+    @property
+    def words(self) -> str:
+        """The regime in a few words; empty for that of plain splits."""
+        parts = []
+        if self.at_most:
+            parts.append("half of a class that is too small")
+        if self.n_train is not None:
+            parts.append(f"{self.n_train:,} labels as they fall")
+        if self.imbalance is not None:
+            parts.append("imbalance {} to {}".format(*self.imbalance))
+        if self.label_noise is not None:
+            parts.append(f"label noise {100 * self.label_noise:g} %")
+        return ", ".join(parts)
+
+
+def _named_parts(imbalance: tuple[int, int] | None) -> list[tuple[str, int]]:
+    return [] if imbalance is None else [("imbalance", count) for count in imbalance]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +105,17 @@ class Split:
         Positions of the nodes that decide when training stops; may be empty.
     score_nodes : ndarray of int64
         Positions of the nodes that are scored; may be empty.
+    train_labels, stop_labels : ndarray of int64, optional
+        Class positions that a fit sees at these nodes instead of the graph's labels, in the same
+        order. Scored nodes always have the graph's.
     """
 
     name: str
     train_nodes: Nodes
     stop_nodes: Nodes
     score_nodes: Nodes
+    train_labels: Nodes | None = None
+    stop_labels: Nodes | None = None
 
     def __post_init__(self) -> None:
         for role in _ROLES:
@@ -49,14 +126,24 @@ class Split:
             refuse_nodes(
                 "AGC-I220", f"{one} and {other} share {counted(len(shared), 'node')}", shared
             )
+        for role, nodes_role in _FIT_LABELS.items():
+            labels = getattr(self, role)
+            if labels is not None:
+                checked = _checked_fit_labels(role, labels, len(getattr(self, nodes_role)))
+                object.__setattr__(self, role, checked)
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the three sets, order included."""
+        """SHA-256 of the three sets, order included, and of labels that only a fit sees."""
         content = hashlib.sha256()
         for nodes in (self.train_nodes, self.stop_nodes, self.score_nodes):
             content.update(len(nodes).to_bytes(8, "little"))
             content.update(nodes.astype("<i8").tobytes())
+        for role in _FIT_LABELS:
+            labels = getattr(self, role)
+            if labels is not None:  # else the digest is that of splits before there were such
+                content.update(role.encode())
+                content.update(labels.astype("<i8").tobytes())
         return content.hexdigest()
 
     @property
@@ -70,6 +157,64 @@ class Split:
         outside = everything[everything >= n_nodes]
         problem = f"the split {self.name!r} has positions beyond the graph's {n_nodes:,} nodes"
         refuse_nodes("AGC-I221", problem, outside)
+
+
+def with_label_noise(split: Split, labels: ArrayLike, share: float) -> Split:
+    """Return a split whose fit sees some wrong labels.
+
+    Parameters
+    ----------
+    split : Split
+        A split without labels of its own.
+    labels : array-like of int, shape (n_nodes,)
+        Class of each node, −1 where unknown.
+    share : float
+        Share of the training labels, and of the stopping labels, that become another class, each
+        with the same chance. The split's name and the share decide which, through SHA-256.
+
+    Returns
+    -------
+    Split
+        The same nodes. Every class keeps at least one right training label.
+
+    Raises
+    ------
+    InputError
+        There is one class only, or too few labels for every class to keep a right one.
+    """
+    Regime(label_noise=share)
+    labels = checked_labels(labels)
+    classes = np.unique(labels[labels >= 0])
+    if len(classes) < 2:
+        raise InputError(
+            "AGC-I262",
+            f"label_noise needs another class to draw from on the split {split.name}",
+            got=len(classes),
+            fix="leave label_noise out",
+        )
+    seed = hashlib.sha256(f"adagcn label noise {float(share)!r} {split.name}".encode()).digest()
+    rng = np.random.RandomState(int.from_bytes(seed[:4], "big"))  # a stream that never changes
+    train, stop = labels[split.train_nodes], labels[split.stop_nodes]
+    for _ in range(_MOST_DRAWS):
+        noisy = _noisy(train, classes, share, rng)
+        if len(np.unique(train[noisy == train])) == len(np.unique(train)):
+            stop_labels = _noisy(stop, classes, share, rng)
+            return replace(split, train_labels=noisy, stop_labels=stop_labels)
+    raise InputError(
+        "AGC-I263",
+        f"label_noise leaves no right training label to some class of the split {split.name}",
+        got=share,
+        fix="lower label_noise or train on more nodes of each class",
+    )
+
+
+def _noisy(labels: Nodes, classes: Nodes, share: float, rng: np.random.RandomState) -> Nodes:
+    """Return labels of which a share, rounded to whole nodes, is of another class."""
+    changed = rng.permutation(len(labels))[: round(share * len(labels))]
+    places = np.searchsorted(classes, labels)
+    places[changed] += rng.randint(1, len(classes), size=len(changed))
+    noisy: Nodes = classes[places % len(classes)]
+    return noisy
 
 
 def refuse_nodes(code: str, problem: str, nodes: NDArray[Any]) -> None:
@@ -148,13 +293,36 @@ def _checked_nodes(role: str, nodes: ArrayLike) -> Nodes:
     return checked
 
 
+def _checked_fit_labels(role: str, labels: ArrayLike, n_nodes: int) -> Nodes:
+    array = checked_labels(labels) if n_nodes else np.empty(0, dtype=np.int64)
+    if np.shape(labels) != (n_nodes,) or (array < 0).any():
+        raise InputError(
+            "AGC-I264",
+            f"{role} must have a class position for each of the {n_nodes:,} nodes",
+            got=labels,
+            fix="give positions from 0 in the order of the nodes, or leave it out",
+        )
+    checked = array.copy()
+    checked.setflags(write=False)
+    return checked
+
+
 def fit_on_split(model: Any, graph: Graph, split: Split, callbacks: Iterable[Any] = ()) -> float:
     """Fit on the training nodes, stopping on the stopping nodes; return the seconds it took.
 
-    Without stopping nodes the model stops as its own settings say.
+    Without stopping nodes the model stops as its own settings say. Labels that the split has of
+    its own take the place of the graph's.
     """
-    X, y = graph.ids_and_labels(split.train_nodes)
-    stop = graph.ids_and_labels(split.stop_nodes) if len(split.stop_nodes) else (None, None)
+    X, y = _seen(graph, split.train_nodes, split.train_labels)
+    X_val, y_val = None, None
+    if len(split.stop_nodes):
+        X_val, y_val = _seen(graph, split.stop_nodes, split.stop_labels)
     start = time.perf_counter()
-    model.fit(X, y, X_val=stop[0], y_val=stop[1], callbacks=callbacks)
+    model.fit(X, y, X_val=X_val, y_val=y_val, callbacks=callbacks)
     return time.perf_counter() - start
+
+
+def _seen(graph: Graph, nodes: Nodes, labels: Nodes | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return ids and label values of nodes as a fit sees them."""
+    ids, values = graph.ids_and_labels(nodes)
+    return ids, values if labels is None else graph.classes[labels]

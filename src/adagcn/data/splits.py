@@ -14,12 +14,14 @@ from adagcn.data.converted import STORED_SPLIT
 from adagcn.data.gasteiger import KINDS, N_SPLITS, gasteiger_split, n_known_of
 from adagcn.data.holdout import holdout_split
 from adagcn.data.nodesets import (
+    Regime,
     Split,
     check_class_size,
     check_count,
     check_labeled,
     checked_labels,
     refuse_nodes,
+    with_label_noise,
 )
 from adagcn.data.split_files import file_split
 from adagcn.errors import InputError
@@ -27,6 +29,7 @@ from adagcn.formats.npz import read_npz
 from adagcn.graph import Graph
 
 __all__ = [
+    "Regime",
     "Split",
     "SplitName",
     "file_split",
@@ -99,6 +102,7 @@ def make_split(  # noqa: PLR0913
     n_known: int | None = None,
     stop: float | None = None,
     score: float | None = None,
+    regime: Regime | None = None,
 ) -> Split:
     """Make the named split of a graph.
 
@@ -126,6 +130,9 @@ def make_split(  # noqa: PLR0913
         share or a number, 0.2 by default.
     score : float, optional
         Share of each class that ``holdout`` scores, 0.2 by default.
+    regime : Regime, optional
+        Wrong labels, for any split; for ``val``, ``test`` and ``fresh`` also other numbers of
+        training nodes.
 
     Returns
     -------
@@ -147,24 +154,48 @@ def make_split(  # noqa: PLR0913
     }
     given = {name: value for name, value in given.items() if value is not None}
     _check_meant(text, kind, given)
+    if regime is not None:
+        check_regime(kind, regime, train_per_class)
     match kind:
         case "public":
-            return _public_split_of(graph, source)
+            split = _public_split_of(graph, source)
         case "file":
-            return file_split(graph, number, splits_file or source, source=source)
+            split = file_split(graph, number, splits_file or source, source=source)
         case "holdout":
-            return holdout_split(graph.labels, number, **given)
+            split = holdout_split(graph.labels, number, **given)
         case "stratified":
-            return stratified_split(
+            split = stratified_split(
                 graph.labels,
                 number,
                 train_per_class=train_per_class,
                 stop_fraction=0.25 if stop is None else stop,
                 classes=graph.classes,
             )
-    return gasteiger_split(
-        graph.labels, kind, number, classes=graph.classes, **_sizes(graph, given)
-    )
+        case _:
+            sizes = _sizes(graph, given)
+            split = gasteiger_split(
+                graph.labels, kind, number, classes=graph.classes, regime=regime, **sizes
+            )
+    noise = None if regime is None else regime.label_noise
+    return split if noise is None else with_label_noise(split, graph.labels, noise)
+
+
+def check_regime(kind: str, regime: Regime, train_per_class: int | None) -> None:
+    """Refuse a regime that has no meaning for a kind of split, or beside ``train_per_class``."""
+    numbers = {"n_train": regime.n_train, "imbalance": regime.imbalance}
+    given = {name: value for name, value in numbers.items() if value is not None}
+    if regime.at_most:
+        given["at_most"] = True
+    for name, value in given.items():
+        if kind not in KINDS:
+            problem = f"{name} has no meaning for {kind} splits"
+            raise InputError("AGC-I266", problem, got=value, fix=f"leave {name} out, or use val:0")
+        if name == "at_most" and train_per_class is None:
+            fix = "give train_per_class, or leave at_most out"
+            raise InputError("AGC-I267", "at_most needs train_per_class", got=None, fix=fix)
+        if name != "at_most" and train_per_class is not None:
+            problem = f"{name} and train_per_class exclude each other"
+            raise InputError("AGC-I268", problem, got=train_per_class, fix="leave one of them out")
 
 
 def _check_meant(text: str, kind: str, given: dict[str, Any]) -> None:
