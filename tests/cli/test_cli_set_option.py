@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from adagcn.cli.set_option import parse_settings
+from adagcn.cli.set_option import class_weight_setting, parse_settings
 from adagcn.errors import InputError
+from adagcn.models.support.registry import MODELS
 
 NAMES = ("n_layers", "hidden_units", "combine", "dropout", "learner")
 
@@ -50,3 +51,31 @@ def test_pairs_have_a_name_and_an_equals_sign(pair):
 def test_a_name_is_set_once():
     with pytest.raises(InputError, match="names 'dropout' twice"):
         parse_settings(["dropout=0", "dropout=0.5"], NAMES)
+
+
+def test_a_class_weight_is_a_setting_like_any_other():
+    models = {"gcn": {"class_weight", "dropout"}, "mlp": {"class_weight"}}
+    assert class_weight_setting("balanced", ["dropout"], models) == {"class_weight": "balanced"}
+    assert class_weight_setting("none", ["dropout"], models) == {}
+    assert class_weight_setting(None, ["class_weight"], models) == {}
+
+
+@pytest.mark.parametrize("word", ["balanced", "none"])
+@pytest.mark.parametrize("name", ["class_weight", "gcn.class_weight"])
+def test_a_class_weight_is_said_once(word, name):
+    with pytest.raises(InputError, match=f"--class-weight and --set {name} exclude each other"):
+        class_weight_setting(word, [name], {"gcn": {"class_weight"}})
+
+
+def test_a_model_that_weighs_no_classes_is_named():
+    models = {"gcn": {"class_weight"}, "votes": {"dropout"}}
+    with pytest.raises(InputError, match=r"no meaning for votes: .*Leave votes out"):
+        class_weight_setting("balanced", [], models)
+    with pytest.raises(InputError, match=r"no meaning for votes: .*Leave it out"):
+        class_weight_setting("balanced", [], {"votes": {"dropout"}})
+    assert class_weight_setting("none", [], models) == {}
+
+
+def test_every_model_weighs_classes():
+    """Whether the weights do anything, the contract suite tests."""
+    assert all("class_weight" in MODELS[key].settable() for key in MODELS)

@@ -47,6 +47,15 @@ Quiet = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+# None where it is not given, so that "none" beside --set class_weight=… is a contradiction.
+ClassWeight = Annotated[
+    Literal["balanced", "none"] | None,
+    typer.Option(
+        "--class-weight",
+        help="Weigh classes by the inverse of how many labels they have.",
+        show_default="none",
+    ),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option(
@@ -148,15 +157,22 @@ def _keyword(parameter: inspect.Parameter, hints: dict[str, Any]) -> inspect.Par
 
 def _with_choices(hint: Any, default: Any) -> Any:
     """Return the hint of an option with its help naming the words to choose from."""
-    if get_origin(hint) is not Annotated or get_origin(get_args(hint)[0]) is not Literal:
+    choices = _choices(get_args(hint)[0]) if get_origin(hint) is Annotated else ()
+    if not choices:
         return hint
     kind, option = get_args(hint)
     option = copy(option)
-    *most, last = get_args(kind)
-    words = f"{', '.join(most)} or {last}; default: {default}"
+    *most, last = choices
+    words = f"{', '.join(most)} or {last}; default: {default or option.show_default}"
     option.help, option.show_default = f"{option.help.rstrip('.')} ({words}).", False
     option.metavar = option.metavar or "WORD"
     return Annotated[kind, option]
+
+
+def _choices(kind: Any) -> tuple[str, ...]:
+    """Return the words of a ``Literal``, also of one that may be left out; else nothing."""
+    kinds = [kind, *get_args(kind)] if type(None) in get_args(kind) else [kind]
+    return next((get_args(each) for each in kinds if get_origin(each) is Literal), ())
 
 
 def _options_of(group: Any) -> list[inspect.Parameter]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -55,6 +55,47 @@ def parse_settings(
             raise InputError("AGC-I806", f"--set names {name!r} twice", got=pair, fix="keep one")
         settings[name] = _value(text.strip())
     return settings
+
+
+def class_weight_setting(
+    word: str | None, given: Iterable[str], settable: Mapping[str, Collection[str]]
+) -> dict[str, Any]:
+    """Return what ``--class-weight`` sets: nothing, or the class weight of every model.
+
+    Parameters
+    ----------
+    word : {"balanced", "none"} or None
+        The value of ``--class-weight``; None where it is not given.
+    given : iterable of str
+        The names that ``--set`` gives a value.
+    settable : mapping
+        What each model of the command can be set to have, by its key.
+
+    Returns
+    -------
+    dict
+        A setting, or nothing.
+
+    Raises
+    ------
+    InputError
+        ``--set`` says it too, or a model weighs no classes.
+
+    Examples
+    --------
+    >>> class_weight_setting("balanced", ["n_layers"], {"gcn": ["class_weight", "dropout"]})
+    {'class_weight': 'balanced'}
+    """
+    twice = [name for name in given if name.rpartition(".")[2] == "class_weight"]
+    if word is not None and twice:
+        problem = f"--class-weight and --set {twice[0]} exclude each other"
+        raise InputError("AGC-I850", problem, got=word, fix="leave one of them out")
+    without = [model for model, names in settable.items() if "class_weight" not in names]
+    if word == "balanced" and without:
+        problem = f"--class-weight has no meaning for {', '.join(without)}: no class is weighed"
+        what = "it" if len(without) == len(settable) else ", ".join(without)
+        raise InputError("AGC-I851", problem, got=word, fix=f"leave {what} out")
+    return {"class_weight": word} if word == "balanced" else {}
 
 
 def _check_name(name: str, allowed: Collection[str], model: str) -> None:
