@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from adagcn.models.support.registry import load_model
+
 QUICK = ["--set", "n_layers=3", "--set", "max_epochs=40", "--set", "hidden_units=16"]
 
 
@@ -401,3 +403,75 @@ def test_fit_says_how_many_labels_it_used_and_for_what(run_cli, split, counts):
     shown = run_cli(*words).stdout
     expected = f"2,485 known, {counts['train']:,} trained on, {counts['stop']} stopped on, "
     assert f"{expected}{counts['score']} scored" in " ".join(shown.split())
+
+
+# Classes of unequal size
+
+
+@pytest.fixture
+def uneven(tables, tmp_path):
+    """The same graph, of whose cherries a tenth has a label."""
+    rows = tables.labels.read_text().splitlines()
+    cherries = [row for row in rows if row.endswith("cherry")]
+    kept = [row for row in rows if row not in cherries[len(cherries) // 10 + 3 :]]
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join(kept) + "\n")
+    return [*tables.options, "--labels", path]
+
+
+def test_class_weights_reach_the_model_and_its_file(run_cli, uneven, tmp_path):
+    out = tmp_path / "m.adagcn"
+    words = ["fit", *uneven, *QUICK]
+    plain = run_cli(*words, "--json").facts
+    weighed = run_cli(*words, "--class-weight", "balanced", "--out", out, "--json").facts
+    assert (plain["class_weight"], weighed["class_weight"]) == (None, "balanced")
+    assert weighed["model_digest"] != plain["model_digest"]
+    by_set = run_cli(*words, "--set", "class_weight=balanced", "--json").facts
+    assert by_set["model_digest"] == weighed["model_digest"]
+    none = run_cli(*words, "--class-weight", "none", "--json").facts
+    assert none["model_digest"] == plain["model_digest"]
+    assert load_model(out).class_weight == "balanced"
+    shown = " ".join(run_cli("evaluate", out, *uneven).stdout.split())
+    assert "adagcn, preset tuned, class weight balanced split" in shown
+    shown = " ".join(run_cli(*words, "--class-weight", "balanced").stdout.split())
+    assert "adagcn, preset tuned, class weight balanced, seed 0" in shown
+
+
+def test_uneven_classes_are_told_once_with_their_balanced_accuracy(run_cli, uneven, tmp_path):
+    out = tmp_path / "m.adagcn"
+    fitted = run_cli("fit", *uneven, *QUICK, "--out", out, "--json")
+    found = fitted.facts["balanced_accuracy"]
+    assert found == fitted.facts["scores"]["balanced_accuracy"]
+    told = f"labels): balanced accuracy {100 * found:.1f} %; "
+    assert fitted.stderr.count("classes are uneven (largest ") == 1
+    assert f"{told}--class-weight balanced weighs them equally\n" in fitted.stderr
+    again = run_cli("evaluate", out, *uneven, "--json")
+    assert again.facts["balanced_accuracy"] == found
+    assert f"{told}adagcn fit --class-weight balanced weighs them equally\n" in again.stderr
+    asked = run_cli("fit", *uneven, *QUICK, "--metric", "balanced_accuracy")
+    assert f"balanced accuracy {100 * found:.1f} %" in " ".join(asked.stdout.split())
+    assert "labels); --class-weight balanced weighs them equally\n" in asked.stderr
+    weighed = ["--class-weight", "balanced", "--metric", "balanced_accuracy"]
+    assert "uneven" not in run_cli("fit", *uneven, *QUICK, *weighed).stderr
+    assert run_cli("fit", *uneven, *QUICK, "--quiet").stderr == ""
+
+
+def test_even_classes_are_not_spoken_of(run_cli, tables):
+    outcome = run_cli("fit", *tables.with_labels, *QUICK, "--json")
+    assert "uneven" not in outcome.stderr
+    assert 0 < outcome.facts["balanced_accuracy"] <= 1
+
+
+def test_where_nothing_is_scored_uneven_classes_have_no_accuracy(run_cli, uneven):
+    outcome = run_cli("fit", *uneven, *QUICK, "--split", "none", "--json")
+    assert outcome.facts["balanced_accuracy"] is None
+    assert "labels); --class-weight balanced weighs them equally\n" in outcome.stderr
+
+
+def test_a_wrong_class_weight_is_refused_with_the_right_ones(run_cli, uneven):
+    outcome = run_cli("fit", *uneven, "--class-weight", "balance")
+    assert (outcome.code, outcome.stdout) == (2, "")
+    assert "'balance' is not one of 'balanced', 'none'" in outcome.stderr
+    outcome = run_cli("fit", *uneven, "--class-weight", "none", "--set", "class_weight=balanced")
+    assert outcome.code == 3
+    assert "--class-weight and --set class_weight exclude each other; got 'none'" in outcome.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.options import Common, with_option_groups
@@ -37,28 +37,39 @@ def evaluate(
     Give the split of the fit, whose scored nodes the model has not seen; --split none scores every
     label.
     """
-    from adagcn.cli.scores import score_predictions
+    from adagcn.cli.scores import class_sizes, score_predictions, uneven_note
     from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
 
     with threads(common.threads):
         graph = options.read_labeled()
         fitted = load_model(model, graph=graph)
-        name, counts, scored = _scored(graph, options, splits)
+        labels_used = _scored(graph, options, splits)
         _check_labels(graph, fitted.classes_)
-        ids, labels = graph.ids_and_labels(scored)
+        ids, labels = graph.ids_and_labels(labels_used.scored)
         proba = fitted.predict_proba(ids)
-    if name == "none":
+    if labels_used.split == "none":
         note("every label is scored; these may include those that the model was trained on")
+    found = score_predictions(labels, proba, fitted.classes_)
+    uneven = uneven_note(
+        class_sizes(graph.labels[labels_used.trained]),
+        {"": found["balanced_accuracy"]},
+        asked=splits.metric == "balanced_accuracy",
+        weighed=fitted.class_weight is not None,
+        option="adagcn fit --class-weight balanced",
+    )
+    if uneven is not None:
+        note(uneven)
     facts = {
-        **score_predictions(labels, proba, fitted.classes_),
+        **found,
         "metric": splits.metric,
         "nodes": len(ids),
-        "split": name,
-        "labels": counts,
+        "split": labels_used.split,
+        "labels": labels_used.counts,
         "model": fitted.model_key,
         "model_digest": fitted.model_digest_,
         "preset": fitted.params_["preset"],
+        "class_weight": fitted.class_weight,
         "dataset": graph.name,
         "graph": graph_facts(graph),
         "seed": common.seed,
@@ -70,20 +81,32 @@ def evaluate(
         _show(facts, graph, [] if options.is_named else reading_rows(graph))
 
 
-def _scored(
-    graph: Graph, options: GraphOptions, splits: SplitOptions
-) -> tuple[str, dict[str, int], NDArray[Any]]:
-    """Return the split's name, how many labels it uses for what, and the nodes to score."""
+class _LabelsUsed(NamedTuple):
+    """The split's name, how many labels it uses for what, and which nodes.
+
+    ``trained`` are those that a fit on this split is trained on. Of ``none`` that is not known, and
+    they are all labeled nodes.
+    """
+
+    split: str
+    counts: dict[str, int]
+    scored: NDArray[Any]
+    trained: NDArray[Any]
+
+
+def _scored(graph: Graph, options: GraphOptions, splits: SplitOptions) -> _LabelsUsed:
+    """Return which labels are scored."""
     if splits.split == "none" and splits.stop is not None:
         problem = "--stop has no meaning for --split none, which scores every label"
         raise InputError("AGC-I847", problem, got=splits.stop, fix="leave --stop out")
     split = splits.make(graph, options)
     if split.name == "none":
-        n_known = len(graph.labeled_nodes)
-        counts = {"known": n_known, "train": 0, "stop": 0, "score": n_known}
-        return split.name, counts, graph.labeled_nodes
+        known = graph.labeled_nodes
+        counts = {"known": len(known), "train": 0, "stop": 0, "score": len(known)}
+        return _LabelsUsed(split.name, counts, known, known)
     check_scored(split)
-    return split.name, label_counts(graph, split), split.score_nodes
+    counts = label_counts(graph, split)
+    return _LabelsUsed(split.name, counts, split.score_nodes, split.train_nodes)
 
 
 def _check_labels(graph: Graph, classes: NDArray[Any]) -> None:
@@ -98,14 +121,17 @@ def _check_labels(graph: Graph, classes: NDArray[Any]) -> None:
 
 
 def _show(facts: dict[str, Any], graph: Graph, read: list[tuple[str, str]]) -> None:
+    from adagcn.cli.scores import weight_words
+
     console = screen()
+    recipe = f"preset {facts['preset']}{weight_words(facts['class_weight'])}"
     log_loss = facts["log_loss"]
     console.print(
         facts_table(
             [
                 ("graph", repr(graph)),
                 *read,
-                ("model", f"{facts['model']}, preset {facts['preset']}"),
+                ("model", f"{facts['model']}, {recipe}"),
                 *_label_rows(facts),
                 *measure_rows(facts),
                 ("macro F1", percent(facts["macro_f1"])),

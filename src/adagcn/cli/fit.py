@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
-from adagcn.cli.options import Common, Force, with_option_groups
+from adagcn.cli.options import ClassWeight, Common, Force, with_option_groups
 from adagcn.cli.output import (
     check_out,
     facts_table,
@@ -18,7 +18,7 @@ from adagcn.cli.output import (
     rows_table,
     screen,
 )
-from adagcn.cli.set_option import parse_settings
+from adagcn.cli.set_option import class_weight_setting, parse_settings
 from adagcn.cli.split_options import (
     SplitOptions,
     counts_in_words,
@@ -60,6 +60,7 @@ def fit(
             help="A hyper-parameter, such as --set variant.stop_on=accuracy; repeat for more.",
         ),
     ] = None,
+    class_weight: ClassWeight = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Where to save the model.")
     ] = None,
@@ -82,11 +83,14 @@ def fit(
         problem = "--refit has no meaning for --split none, which uses all labels at once"
         raise InputError("AGC-I846", problem, fix="leave one of them out")
 
+    from adagcn.cli.scores import class_sizes, uneven_note
     from adagcn.cli.training_run import run_training
     from adagcn.engines.threads import threads
     from adagcn.models.support.registry import build_model, default_preset, model_class
 
-    given = parse_settings(settings or [], model_class(model).settable(), model)
+    settable = model_class(model).settable()
+    given = parse_settings(settings or [], settable, model)
+    given |= class_weight_setting(class_weight, given, {model: settable})
     refuse_validation_fraction(given)
     preset = preset or default_preset(model)
 
@@ -100,6 +104,14 @@ def fit(
             note(text)
         run = run_training(estimator(), graph, chosen)
         again = run_training(estimator(), graph, splits.without_scoring(graph)) if refit else None
+    uneven = uneven_note(
+        class_sizes(graph.labels[chosen.train_nodes]),
+        {"": run.scores.get("balanced_accuracy")},
+        asked=splits.metric == "balanced_accuracy",
+        weighed=run.model.class_weight is not None,
+    )
+    if uneven is not None:
+        note(uneven)
     failure = None if out is None else _save((again or run).model, out)
     facts = {
         **run.facts(),
@@ -134,14 +146,17 @@ def _refit_facts(run: TrainingRun) -> dict[str, Any]:
 
 
 def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
+    from adagcn.cli.scores import weight_words
+
     console = screen()
     stop_accuracy = facts["stop_accuracy"]
+    recipe = f"preset {facts['preset']}{weight_words(facts['class_weight'])}"
     console.print(
         facts_table(
             [
                 ("graph", repr(graph)),
                 *([] if options.is_named else reading_rows(graph)),
-                ("model", f"{facts['model']}, preset {facts['preset']}, seed {facts['seed']}"),
+                ("model", f"{facts['model']}, {recipe}, seed {facts['seed']}"),
                 ("split", facts["split"]),
                 ("labels", counts_in_words(facts["labels"])),
                 *_stand_in_rows(facts["coordinates"]),

@@ -61,11 +61,13 @@ class TrainingRun:
         boosted = _is_boosted(model)
         return {
             "accuracy": self.accuracy,
+            "balanced_accuracy": self.scores.get("balanced_accuracy"),
             "stop_accuracy": model.stop_accuracy_,
             "n_layers": len(model.n_epochs_),
             "epochs": sum(epochs or 0 for epochs in model.n_epochs_),
             "seconds": round(self.seconds, 3),
             "preset": model.preset,
+            "class_weight": model.class_weight,
             "split": self.split,
             "labels": self.labels,
             "scores": self.scores,
