@@ -9,9 +9,11 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from adagcn.experiments import campaign
+from adagcn.experiments.statistics import summarize
 
 QUICK = [
     "--set", "max_epochs=12", "--set", "hidden_units=8", "--set", "adagcn.n_layers=3",
@@ -113,9 +115,64 @@ def test_no_training_shows_what_is_there(run_cli, tables, ledger):
     assert [(row["n"], row["planned"], row["mean"]) for row in rows] == [(0, 2, None)] * 2
 
 
+def test_class_weights_are_part_of_a_run(run_cli, tables, ledger):
+    words = ["compare", *tables.with_labels, *QUICK, "--splits", 1, *ledger]
+    plain = run_cli(*words, "--json").facts
+    weighed = run_cli(*words, "--class-weight", "balanced", "--json").facts
+    assert ["class_weight" in row["settings"] for row in plain["rows"]] == [False, False]
+    assert [row["settings"]["class_weight"] for row in weighed["rows"]] == ["balanced"] * 2
+    kept = run_cli("ledger", "show", *ledger, "--json").facts["rows"]
+    found = [each["run"]["params"].get("class_weight") for each in kept]
+    assert sorted(found, key=str) == [None, None, "balanced", "balanced"]
+    shown = run_cli(*words, "--class-weight", "balanced").stdout
+    assert shown.startswith("edges.csv: accuracy on holdout splits, class weight balanced\n")
+    assert run_cli(*words).stdout.startswith("edges.csv: accuracy on holdout splits\n")
+
+
+@pytest.fixture
+def uneven(tables, tmp_path):
+    """The same graph, of whose cherries an eighth has a label."""
+    rows = tables.labels.read_text().splitlines()
+    few = tmp_path / "labels.csv"
+    few.write_text("\n".join(r for k, r in enumerate(rows) if k % 8 == 0 or "cherry" not in r))
+    return [*tables.options, "--labels", few]
+
+
+def test_intervals_are_of_the_measure_that_is_asked_for(run_cli, uneven, ledger):
+    words = ["compare", *uneven, *QUICK, "--splits", 3, *ledger]
+    words += ["--metric", "balanced_accuracy"]
+    facts = run_cli(*words, "--json").facts
+    scores = [[run["balanced_accuracy"] for run in row["runs"]] for row in facts["rows"]]
+    accuracy = [run["accuracy"] for run in facts["rows"][1]["runs"]]
+    assert scores[1] != accuracy
+    for row, found in zip(facts["rows"], scores, strict=True):
+        expected = summarize(np.array(found)[:, None])
+        assert row["mean"] == pytest.approx(expected.mean)
+        assert row["interval"] == pytest.approx(expected.interval)
+    against = facts["rows"][1]["against_first"]
+    assert against["difference"] == pytest.approx(np.mean(scores[1]) - np.mean(scores[0]))
+    shown = run_cli(*words).stdout
+    assert shown.startswith("edges.csv: balanced accuracy on holdout splits\n")
+    assert "Mean balanced accuracy in % over n runs; in brackets its 95 %" in shown
+
+
+def test_uneven_classes_are_told_with_the_balanced_accuracy_of_each_model(run_cli, uneven, ledger):
+    words = ["compare", *uneven, *QUICK, "--splits", 2, *ledger]
+    outcome = run_cli(*words)
+    measured = run_cli(*words, "--metric", "balanced_accuracy", "--json")
+    means = {row["label"]: f"{100 * row['mean']:.1f} %" for row in measured.facts["rows"]}
+    told = f"balanced accuracy {means['adagcn']} (adagcn), {means['mlp']} (mlp); --class-weight"
+    assert told in outcome.stderr
+    assert "labels); --class-weight balanced weighs them equally" in measured.stderr
+    weighed = ["--class-weight", "balanced", "--metric", "balanced_accuracy"]
+    assert "uneven" not in run_cli(*words, *weighed).stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--class-weight", "balanced", "--set", "mlp.class_weight=balanced"],
+         "--class-weight and --set mlp.class_weight exclude each other"),
         (["--models", "adagcn,mpl"], "--models has an unknown name; got 'mpl'. Did you mean"),
         (["--models", "mlp,mlp"], "--models has a name twice"),
         (["--presets", "tunned"], "--presets has an unknown name"),
@@ -127,7 +184,7 @@ def test_no_training_shows_what_is_there(run_cli, tables, ledger):
         (["--figure", "/nowhere/x.png"], "the folder of --figure does not exist"),
         (["--ledger", "/nowhere/x"], "the ledger /nowhere/x cannot be used"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_done_is_said_before_any_run(run_cli, monkeypatch, ledger, words, message):
     monkeypatch.setattr(campaign, "execute", lambda run, graph, split: pytest.fail("trained"))
     outcome = run_cli("compare", "cora", *ledger, "--models", "adagcn,mlp", *words)

@@ -64,6 +64,12 @@ def without_examples(lines, words):
 def test_choices_are_named_with_their_default(run_cli):
     page = " ".join(run_cli("fit", "--help").stdout.split())
     assert "(ignore, keep, reverse or error; default: ignore)" in page
+    for command in ("fit", "compare"):
+        page = " ".join(run_cli(command, "--help").stdout.split())
+        assert (
+            "--class-weight WORD Weigh classes by the inverse of how many labels they have "
+            "(balanced or none; default: none)"
+        ) in page
 
 
 def test_what_belongs_to_a_command_alone_comes_first(run_cli):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adagcn.cli.campaign_options import CampaignOptions, check_figure, chosen_names
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
-from adagcn.cli.options import Common, Force, with_option_groups
-from adagcn.cli.output import facts_table, screen, write_figure
-from adagcn.cli.set_option import parse_settings
+from adagcn.cli.options import ClassWeight, Common, Force, with_option_groups
+from adagcn.cli.output import facts_table, note, screen, write_figure
+from adagcn.cli.set_option import class_weight_setting, parse_settings
 from adagcn.cli.split_options import (
     SplitOptions,
     check_measurable,
@@ -20,6 +21,11 @@ from adagcn.cli.split_options import (
     refuse_validation_fraction,
 )
 from adagcn.errors import InputError
+
+if TYPE_CHECKING:
+    from adagcn.data import Split
+    from adagcn.experiments.outcome import CellOutcome
+    from adagcn.graph import Graph
 
 
 @with_option_groups
@@ -63,6 +69,7 @@ def compare(
             help="A hyper-parameter of all models or of one; may be repeated.",
         ),
     ] = None,
+    class_weight: ClassWeight = None,
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="Draw the table (png or svg).")
     ] = None,
@@ -80,13 +87,14 @@ def compare(
 
     keys = chosen_names("--models", models, MODELS)
     recipes = _recipes(keys, presets)
-    given = _settings(keys, settings or [])
+    given = _settings(keys, settings or [], class_weight)
     graph = options.read_labeled()
     name = graph.name or Path(str(options.edges)).name  # no path: it ends up in exports
     chosen = parts.make_several(graph, options, splits)
     for split in chosen:
         check_measurable(parts.metric, graph, split)
     kind = chosen[0].name.partition(":")[0]
+    weighed = ", class weight balanced" if class_weight == "balanced" else ""
     rows = [
         {
             "label": key if len(recipes[key]) == 1 else f"{key} ({preset})",
@@ -101,7 +109,7 @@ def compare(
     column = {"label": name, "dataset": name, "train_per_class": parts.train_per_class}
     spec = make_spec(
         {
-            "title": f"{name}: {METRICS[parts.metric]} on {kind} splits",
+            "title": f"{name}: {METRICS[parts.metric]} on {kind} splits{weighed}",
             "columns": [column],
             "rows": rows,
             **protocol,
@@ -111,6 +119,7 @@ def compare(
     found = campaign.outcomes(
         spec, {name: graph}, common, splits={name: chosen}, metric=parts.metric
     )
+    _tell_uneven(graph, chosen, found, parts.metric)
     if figure is not None:
         from adagcn.report.experiment_figures import compared_models, comparison_figure
 
@@ -125,6 +134,28 @@ def compare(
             screen().print()
             screen().print(facts_table([("graph", repr(graph)), *reading_rows(graph)]))
         _show_labels(labels)
+
+
+def _tell_uneven(graph: Graph, splits: list[Split], found: list[CellOutcome], metric: str) -> None:
+    """Say so if the classes of a split have very different numbers of labels to train on."""
+    from adagcn.cli.scores import class_sizes, uneven_note
+
+    sizes = [class_sizes(graph.labels[split.train_nodes]) for split in splits]
+    told = uneven_note(
+        max(sizes, key=lambda pair: pair[0] / max(pair[1], 1)),
+        {each.cell.row.label: _balanced_accuracy(each) for each in found},
+        asked=metric == "balanced_accuracy",
+        weighed=all("class_weight" in each.cell.row.settings for each in found),
+    )
+    if told is not None:
+        note(told)
+
+
+def _balanced_accuracy(each: CellOutcome) -> float | None:
+    """Return the mean over runs; None where a run of an earlier release lacks it."""
+    scores = [result.score("balanced_accuracy") for _, result in each.finished]
+    known = [score for score in scores if score is not None]
+    return fmean(known) if known and len(known) == len(scores) else None
 
 
 def _show_labels(labels: dict[str, dict[str, int]]) -> None:
@@ -154,7 +185,9 @@ def _recipes(models: list[str], text: str | None) -> dict[str, list[str]]:
     return found
 
 
-def _settings(models: list[str], pairs: list[str]) -> dict[str, dict[str, Any]]:
+def _settings(
+    models: list[str], pairs: list[str], class_weight: str | None
+) -> dict[str, dict[str, Any]]:
     """Return the settings of each model; one without a model's name must suit all models."""
     from adagcn.experiments.spec import settings_of
 
@@ -162,6 +195,7 @@ def _settings(models: list[str], pairs: list[str]) -> dict[str, dict[str, Any]]:
     common = set.intersection(*names.values())
     own = {f"{model}.{name}" for model in models for name in names[model]}
     given = parse_settings(pairs, common | own)
+    given |= class_weight_setting(class_weight, given, names)
     refuse_validation_fraction({name.rpartition(".")[2]: value for name, value in given.items()})
     return {
         model: {
