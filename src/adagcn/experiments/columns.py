@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from adagcn.data.generators import GENERATED
 from adagcn.data.load import load_dataset, locate_file
@@ -75,7 +78,11 @@ def column_splits(
         A split cannot be made; the column is named.
     """
     most = max(spec.splits_of(row, column) for row in spec.rows)
-    options: dict[str, Any] = {"train_per_class": column.train_per_class, "stop": column.stop}
+    options: dict[str, Any] = {
+        "train_per_class": column.train_per_class,
+        "stop": column.stop,
+        "regime": column.regime,
+    }
     try:
         for option, text in (("source", column.file), ("splits_file", column.splits_file)):
             if text is not None:
@@ -85,6 +92,26 @@ def column_splits(
     except InputError as error:
         problem = f"column {column.label!r}: {error.problem}"
         raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
+
+
+def training_counts(graph: Graph, splits: Sequence[Split]) -> tuple[int, int]:
+    """Return the smallest and the largest number of training nodes of a class, over all splits.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph of a column.
+    splits : sequence of Split
+        Its splits, at least one.
+
+    Returns
+    -------
+    (int, int)
+        By the graph's labels, whatever a fit sees; a class without any counts as 0.
+    """
+    n_classes = len(graph.classes)
+    counts = [np.bincount(graph.labels[each.train_nodes], minlength=n_classes) for each in splits]
+    return int(np.min(counts)), int(np.max(counts))
 
 
 def _graph_of_tables(tables: Tables, name: str, data_dir: Folder) -> Graph:

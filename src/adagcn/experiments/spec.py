@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from adagcn.data.catalog import CATALOG
 from adagcn.data.gasteiger import KINDS, N_SPLITS
 from adagcn.data.generators import GENERATED
+from adagcn.data.nodesets import Regime
+from adagcn.data.splits import check_regime
 from adagcn.errors import AdaGCNError, InputError, PresetNotice
 from adagcn.experiments.runs import Name, Param
 from adagcn.models.support.boosted_settings import flattened
@@ -66,6 +68,9 @@ class Column(_Part):
         Training nodes of each class; None is the split's own rule, 20 for those of the paper.
     stop : int, optional
         Number of nodes to stop on; by default the split's own rule.
+    at_most, n_train, imbalance, label_noise : optional
+        Other labels than as many right ones for every class; see
+        :class:`~adagcn.data.nodesets.Regime`.
     n_splits : int, optional
         At most this many splits, whatever the experiment and its rows have.
     """
@@ -79,7 +84,22 @@ class Column(_Part):
     splits_file: Name | None = None
     train_per_class: Count | None = None
     stop: Annotated[int, Field(ge=1)] | None = None
+    at_most: bool = False
+    n_train: Annotated[int, Field(ge=1)] | None = None
+    imbalance: Annotated[list[Count], Field(min_length=2, max_length=2)] | None = None
+    label_noise: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     n_splits: Count | None = None
+
+    @property
+    def regime(self) -> Regime | None:
+        """What is odd about the labels; None if nothing is."""
+        regime = Regime(
+            at_most=self.at_most,
+            n_train=self.n_train,
+            imbalance=None if self.imbalance is None else (self.imbalance[0], self.imbalance[1]),
+            label_noise=self.label_noise,
+        )
+        return None if regime == Regime() else regime
 
     @property
     def source(self) -> dict[str, Any]:
@@ -259,6 +279,7 @@ def check_spec(spec: Spec, name: str) -> None:
         _check_different(f"{name}: {what}", [each.label for each in labels])
     columns = {column.label for column in spec.columns}
     _check_sources(spec, name)
+    _check_regimes(spec, name)
     for number, row in enumerate(spec.rows):
         at = f"{name}: rows[{number}]"
         _check_size(spec, row, at)
@@ -314,6 +335,17 @@ def _check_sources(spec: Spec, name: str) -> None:
                 got=column.dataset,
                 fix="give each graph a name of its own",
             )
+
+
+def _check_regimes(spec: Spec, name: str) -> None:
+    """Refuse labels that exclude each other or that the column's splits do not have."""
+    for number, column in enumerate(spec.columns):
+        try:
+            if column.regime is not None:
+                check_regime(spec.kind_on(column), column.regime, column.train_per_class)
+        except InputError as error:
+            problem = f"{name}: columns[{number}]: {error.problem}"
+            raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
 
 
 def _check_size(spec: Spec, row: Row, at: str) -> None:
