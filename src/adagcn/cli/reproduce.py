@@ -10,11 +10,14 @@ import typer
 
 from adagcn.cli.campaign_options import CampaignOptions, check_figure, chosen_names
 from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
-from adagcn.cli.output import write_figure
+from adagcn.cli.output import note, write_figure
+from adagcn.cli.split_options import check_measurable
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
+    from adagcn.experiments.campaign import Graphs, Splits
     from adagcn.experiments.spec import Row, Spec
+    from adagcn.models.support.measures import Metric
 
 
 @with_option_groups
@@ -47,6 +50,10 @@ def reproduce(
     style: Annotated[
         Literal["text", "md", "csv", "latex"], typer.Option("--format", help="Format of the table.")
     ] = "text",
+    metric: Annotated[
+        Literal["accuracy", "balanced_accuracy", "f1_macro", "roc_auc"],
+        typer.Option("--metric", help="Measure to show."),
+    ] = "accuracy",
     figure: Annotated[
         Path | None,
         typer.Option("--figure", metavar="FILE", help="Draw accuracy by depth (png or svg)."),
@@ -64,6 +71,13 @@ def reproduce(
         raise InputError(
             "AGC-I903", "--format cannot be combined with --json", got=style, fix="leave one out"
         )
+    if figure is not None and metric != "accuracy":
+        raise InputError(
+            "AGC-I906",
+            "--figure draws accuracy, so that --metric cannot be combined with it",
+            got=metric,
+            fix="leave one of them out",
+        )
     check_figure(figure, force=force)
     from adagcn.experiments.campaign import load_graphs, load_splits
     from adagcn.experiments.spec_files import load_spec
@@ -72,13 +86,38 @@ def reproduce(
     spec = _capped(_chosen(whole, datasets, models, presets), splits, inits)
     graphs = load_graphs(spec, data_dir=data_dir, offline=offline or None)
     chosen = load_splits(spec, graphs, data_dir=data_dir)
-    found = campaign.outcomes(spec, graphs, common, seeded_by=seeded_by, splits=chosen)
+    if metric != "accuracy":
+        _check_metric(metric, spec, graphs, chosen)
+        spec = spec.model_copy(update={"paper": {}})  # published numbers are accuracies
+    _tell_counts(spec, graphs, chosen)
+    found = campaign.outcomes(
+        spec, graphs, common, seeded_by=seeded_by, splits=chosen, metric=metric
+    )
     if figure is not None:
         from adagcn.report.experiment_figures import depth_curves, depth_panels
 
         write_figure(figure, depth_panels(depth_curves(found), title=spec.title))
     facts = {"experiment": experiment, "title": spec.title, "splits": spec.splits}
+    facts["metric"] = metric
     campaign.show(spec, found, facts, common, style)
+
+
+def _check_metric(metric: Metric, spec: Spec, graphs: Graphs, splits: Splits) -> None:
+    """Refuse a measure that has no value on some split."""
+    for column in spec.columns:
+        for split in splits[column.label]:
+            check_measurable(metric, graphs[column.dataset], split)
+
+
+def _tell_counts(spec: Spec, graphs: Graphs, splits: Splits) -> None:
+    """Say how many nodes of each class are trained on where a column takes what there is."""
+    from adagcn.experiments.columns import training_counts
+
+    for column in spec.columns:
+        if column.at_most or column.n_train is not None:
+            least, most = training_counts(graphs[column.dataset], splits[column.label])
+            count = f"{least}" if least == most else f"{least} to {most}"
+            note(f"{column.label}: {count} training nodes of each class")
 
 
 def _chosen(spec: Spec, datasets: str | None, models: str | None, presets: str | None) -> Spec:
