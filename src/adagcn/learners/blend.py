@@ -84,7 +84,7 @@ class BlendFitter:
         if before is not None:
             before = replace(before, learner=before.learner.perceptron)
         network: FittedHop = self.network(replace(task, previous=before))
-        ridge = self.ridge(task)
+        ridge = replace(self.ridge, tell_left_out=False)(task)  # the network cannot tell it
         share, record = _share(network, ridge, task)
         learner = Blend(network.learner, ridge.learner, torch.tensor(share, dtype=self.ridge.dtype))
         return replace(network, learner=learner, record=record)
