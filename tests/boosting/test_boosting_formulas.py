@@ -99,6 +99,23 @@ def test_coefficients_of_the_loss_in_each_reading(n_classes, onehot, released):
         np.testing.assert_allclose(change, coefficient * loss, atol=6e-4 * loss.max())
 
 
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 41])
+def test_reverse_takes_from_hard_nodes_what_onehot_gives_them(n_classes):
+    log_proba = random_log_proba(n_classes)
+    labels = labels_for(log_proba)
+    onehot, reverse = (
+        samme.log_weight_change(log_proba, labels, update) for update in ("onehot", "reverse")
+    )
+    np.testing.assert_array_equal(reverse, -onehot)
+    hardest = log_proba[np.arange(len(labels)), labels].argmin()
+    assert reverse.argmin() == onehot.argmax() == hardest
+    rule = samme.BoostingRule(update="reverse")
+    even = samme.log_weights(np.ones(len(labels)))
+    outcome = samme.weigh_layer(0, log_proba, labels, even, rule)
+    assert outcome.next_log_weight.argmin() == hardest
+    np.testing.assert_allclose(outcome.next_log_weight, samme.normalized(even - onehot))
+
+
 @pytest.mark.parametrize("gap", [10.0, 104.0, 200.0, 1e4, 1e300])
 def test_scores_and_weights_are_finite_for_any_confidence(gap):
     log_proba = log_softmax([[0.0, gap, 0.0], [gap, 0.0, 0.0]], axis=1)
