@@ -27,9 +27,10 @@ ALGORITHM = (
 MOST_LINES_OF_CODE = 795
 
 # What importing AdaGCNClassifier loads of this package; 77 files with 10,127 lines before the rooms
-# were redrawn. Raise these numbers only with a reason: the last one was the closed-form learner.
-MOST_FILES = 64
-MOST_LINES = 10_100
+# were redrawn. Raise these numbers only with a reason: the last one was the closed-form learner and
+# the look that chooses settings with it.
+MOST_FILES = 66
+MOST_LINES = 10_900
 
 
 def loaded_by(statement: str) -> set[str]:

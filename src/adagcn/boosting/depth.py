@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 from adagcn.boosting.fit_state import FitState
 from adagcn.boosting.samme import Combination
 
-WAIT = 3  # layers in a row without a lower loss before the depth is settled
-DEEPEST = 64  # layers that the search for a depth tries at the most
-
 
 def best_prefix(
-    states: Iterable[FitState], stop_labels: NDArray[np.int64], combination: Combination
+    states: Iterable[FitState],
+    stop_labels: NDArray[np.int64],
+    combination: Combination,
+    *,
+    patience: int = 3,
+    most: int = 64,
 ) -> Iterator[FitState]:
     """Yield states until the depth is settled, and last the one with the lowest ensemble loss.
 
-    The loss is that of the stopping nodes. Layers are asked for until three in a row bring no lower
-    loss, or there are ``DEEPEST`` of them.
+    The loss is that of the stopping nodes.
 
     Parameters
     ----------
@@ -30,6 +31,10 @@ def best_prefix(
         Classes of the stopping nodes.
     combination : Combination
         How the layers vote.
+    patience : int
+        Layers in a row without a lower loss before the depth is settled.
+    most : int
+        Layers that are asked for at the most.
     """
     best, best_loss = None, np.inf
     for state in states:
@@ -42,7 +47,7 @@ def best_prefix(
             best, best_loss = state, loss
         yield state
         depth = len(state.layers)
-        if depth == DEEPEST or (best is not None and depth - len(best.layers) >= WAIT):
+        if depth == most or (best is not None and depth - len(best.layers) >= patience):
             break
     if best is not None:
         yield best

@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 import torch
 
-Purpose = Literal["start", "training", "pseudo_labels"]
+Purpose = Literal["start", "training", "pseudo_labels", "look"]
 
-_NUMBER = {"start": 0, "training": 1, "pseudo_labels": 2}
+_NUMBER = {"start": 0, "training": 1, "pseudo_labels": 2, "look": 3}
 
 
 def seed_sequence(seed: int, purpose: Purpose, *place: int) -> np.random.SeedSequence:

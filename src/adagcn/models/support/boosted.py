@@ -21,10 +21,12 @@ from adagcn.boosting.fit_state import BoostedLayer, FitBasis, FitState, LabeledN
 from adagcn.boosting.hop_boosting import FitHop, HopBoosting
 from adagcn.boosting.samme import BoostingRule, Combination, CombinedVotes
 from adagcn.engines.threads import pool_threads
-from adagcn.errors import InputError, LayerWarning, WeightCollapseWarning
+from adagcn.errors import InputError, LayerWarning, PresetNotice, WeightCollapseWarning
 from adagcn.graph import Graph
 from adagcn.learners.sklearn_learner import check_learner
+from adagcn.models.support import adapting
 from adagcn.models.support import problem as problems
+from adagcn.models.support.adapting import Decision
 from adagcn.models.support.boosted_settings import (
     DEFAULTS,
     PREFIX,
@@ -42,7 +44,7 @@ from adagcn.models.support.settings import Params, check_preset, did_you_mean
 from adagcn.propagation.hops import Hop, stream_from
 from adagcn.propagation.scaling import scaled_rows
 from adagcn.propagation.source import MemorySource
-from adagcn.training.events import Events, LayerEvent, Reason, StopEvent
+from adagcn.training.events import Events, LayerEvent, Reason, StopEvent, logger
 from adagcn.training.hop_fitter import ROWS_AT_ONCE, HopFitter, Learner, TrainingSettings
 
 COLLAPSED_BELOW = 0.1  # effective sample size, against the start, that deserves a warning
@@ -62,20 +64,19 @@ class PreparedFit:
         The loop.
     source : MemorySource
         Where the hops come from.
-    settings : BoostedSettings
-        All settings, resolved.
-    columns : ndarray or None
-        Feature columns that are used; None for all.
-    coordinates : ndarray or None
-        What stands for the columns of a graph without features; None if they stay.
+    decision : Decision
+        All settings, resolved, and the columns that go with them.
     """
 
     state: FitState
     boosting: HopBoosting
     source: MemorySource
-    settings: BoostedSettings
-    columns: NDArray[np.int64] | None
-    coordinates: NDArray[np.float32] | None
+    decision: Decision
+
+    @property
+    def settings(self) -> BoostedSettings:
+        """All settings, resolved."""
+        return self.decision.settings
 
     def states(self, events: Events) -> Iterator[FitState]:
         """Yield the fit after each layer, to the depth asked for; the last one is the result."""
@@ -84,7 +85,14 @@ class PreparedFit:
         if n_layers != "auto":
             return islice(made, n_layers - len(self.state.layers))
         assert stop_labels is not None
-        return best_prefix(made, stop_labels, self.boosting.rule.combination)
+        variant = self.settings.variant
+        return best_prefix(
+            made,
+            stop_labels,
+            self.boosting.rule.combination,
+            patience=variant.layer_patience,
+            most=variant.most_layers,
+        )
 
     def _notified(self, events: Events) -> Iterator[FitState]:
         """Pass states on as they are made, each with an event."""
@@ -170,15 +178,18 @@ class BoostedClassifier(NodeClassifier):
 
     # Settings
 
-    def resolved_settings(self) -> BoostedSettings:
-        """Return the hyper-parameters that ``fit`` will use: the user's, else the preset's."""
+    def resolved_settings(self, preset: str | None = None) -> BoostedSettings:
+        """Return the hyper-parameters that ``fit`` will use: the user's, else the preset's.
+
+        ``preset`` stands in for the model's own.
+        """
         names = [*self.parameters, *(PREFIX + switch for switch in self.switches)]
         given = flattened(self.given_settings())
         for name in given.keys() - set(names):
             raise self._no_switch(name, given[name])
         asked = {**{name: given.get(name) for name in names}, **self._fixed}
         check_preset(self.preset, self.presets())
-        return resolve(self.preset, self.graph, asked, self._tuned, self.settings)
+        return resolve(preset or self.preset, self.graph, asked, self._tuned, self.settings)
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters; ``variant__x`` sets a switch of the variant and leaves the others."""
@@ -217,25 +228,25 @@ class BoostedClassifier(NodeClassifier):
 
     def prepared(self, call: FitCall, events: Events) -> PreparedFit:
         """Return a fit that is checked and ready to run, or to go on where a warm start may."""
-        settings = self.resolved_settings()
+        settings = self._settings_for(call)
         before = None
         if not isinstance(self.warm_start, int | np.bool_):  # "no" would be true
             raise InputError("AGC-I648", "warm_start must be True or False", got=self.warm_start)
         if self.warm_start and hasattr(self, "state_"):
             before = self.state_.without_cut_layer()
-        data = problems.fit_data(self, settings.feature_norm, call)
-        settings = settings.model_copy(update={"feature_norm": data.feature_norm})
-        basis = self._basis(settings, data, before)
+        norm = "graph" if settings.feature_norm == "auto" else settings.feature_norm
+        data = problems.fit_data(self, norm, call)
+        seed = self._seed(before)
+        decision = self._decided(settings, data, seed, before)
+        settings = decision.settings
+        basis = self._basis(settings, data, seed)
         if before is not None:
             before.check_continues(basis, data.node_ids, data.features.shape[0])
             basis = before.basis or basis  # its nodes may be in another order
         nodes = hold_out(basis.nodes, settings.validation_fraction, basis.seed)
         self._check_depth(before, settings, nodes)
-        columns = problems.kept_columns(data.features, self.graph, settings)
-        coordinates = (
-            self.coordinates_ if before else problems.node_coordinates(self.graph, settings)
-        )
-        source = problems.hop_source(data.features, columns, coordinates, self.graph, settings)
+        columns, coordinates = decision.columns, decision.coordinates
+        source = problems.hop_source(decision.features, columns, coordinates, self.graph, settings)
         dtype = problems.torch_dtype(source.dtype)
         boosting = HopBoosting(
             self._fit_hop(settings, len(basis.classes), dtype, basis.seed, events),
@@ -245,15 +256,65 @@ class BoostedClassifier(NodeClassifier):
             problems.pseudo_labels_of(self.graph, settings, nodes, basis.seed),
         )
         state = before or FitState(basis)
-        return PreparedFit(state, boosting, source, settings, columns, coordinates)
+        return PreparedFit(state, boosting, source, decision)
 
-    def _basis(self, settings: BoostedSettings, data: FitData, before: FitState | None) -> FitBasis:
-        """Return what every layer of this fit rests on."""
-        steering = {name: value for name, value in settings.flat().items() if name != "n_layers"}
-        seed = problems.seed_of(self.random_state)
+    def _settings_for(self, call: FitCall) -> BoostedSettings:
+        """Return the settings of a fit; without stopping nodes those that need none.
+
+        What a look chooses could be judged without stopping nodes, but a perceptron would train to
+        its last epoch.
+        """
+        settings = self.resolved_settings()
+        judged = call.X_val is not None or settings.validation_fraction > 0.0
+        if self.graph is None or judged or not adapting.is_open(settings):
+            return settings
+        warnings.warn(
+            f"preset {self.preset!r} chooses on stopping nodes, and there are none: it falls back "
+            "to preset 'instant', which needs none; pass X_val and y_val, or "
+            "validation_fraction=0.2, to let it choose",
+            PresetNotice,
+            stacklevel=5,
+        )
+        return self.resolved_settings("instant")
+
+    def _seed(self, before: FitState | None) -> int:
+        """Return what all random streams of a fit grow from."""
         if before is not None and before.basis is not None:
             # A generator or None asks for no seed in particular: the first fit's is gone on with.
-            seed = seed if isinstance(self.random_state, int | np.integer) else before.basis.seed
+            if not isinstance(self.random_state, int | np.integer):
+                return before.basis.seed
+        return problems.seed_of(self.random_state)
+
+    def _decided(
+        self, settings: BoostedSettings, data: FitData, seed: int, before: FitState | None
+    ) -> Decision:
+        """Return the settings with everything decided, and the columns that go with them."""
+        if adapting.is_open(settings):
+            if self.graph is None:
+                raise InputError(
+                    "AGC-I652",
+                    "a setting that says 'auto' is decided by a look at the graph",
+                    got="graph=None",
+                    fix="give its value, or pass a graph",
+                )
+            if before is not None and before.basis is not None:
+                settings = adapting.as_before(settings, before.basis.settings)
+                features = problems.normalized_features(self.graph, settings.feature_norm)
+                return Decision(settings, features, self.columns_, self.coordinates_)
+            nodes = hold_out(data.nodes, settings.validation_fraction, seed)
+            decision = adapting.decide(settings, self.graph, nodes, len(data.classes), seed)
+            logger.info("chosen by a look: %s", decision.reason)
+            return decision
+        settings = settings.model_copy(update={"feature_norm": data.feature_norm})
+        columns = problems.kept_columns(data.features, self.graph, settings)
+        coordinates = (
+            self.coordinates_ if before else problems.node_coordinates(self.graph, settings)
+        )
+        return Decision(settings, data.features, columns, coordinates)
+
+    def _basis(self, settings: BoostedSettings, data: FitData, seed: int) -> FitBasis:
+        """Return what every layer of this fit rests on."""
+        steering = {name: value for name, value in settings.flat().items() if name != "n_layers"}
         learner = getattr(self, "learner", None)
         if learner is not None:
             check_learner(learner)
@@ -342,12 +403,15 @@ class BoostedClassifier(NodeClassifier):
         if self.graph is not None:  # validate_data has done it for a plain matrix
             remember_columns(self, self.graph)
         values = {"preset": self.preset, **fit.settings.flat(), "n_threads": pool_threads()}
+        self.choices_ = dict(fit.decision.choices)
+        if fit.decision.reason:
+            values["look"] = fit.decision.reason
         self.params_ = Params(values)
         self.seed_ = basis.seed
         self.stop_accuracy_ = _stop_accuracy(state.layers, fit.boosting)
         self.column_scale_ = problems.fitted_scale(self.graph, fit.settings.feature_norm)
-        self.columns_ = fit.columns
-        self.coordinates_ = fit.coordinates
+        self.columns_ = fit.decision.columns
+        self.coordinates_ = fit.decision.coordinates
         self.on_graph_ = self.graph is not None
         self.input_digest_ = None if self.graph is None else self.graph.input_digest
 
@@ -473,7 +537,7 @@ class BoostedClassifier(NodeClassifier):
 
     def fitted_settings(self) -> BoostedSettings:
         """Return the settings inside ``params_``."""
-        flat = {k: v for k, v in self.params_.items() if k not in ("preset", "n_threads")}
+        flat = {k: v for k, v in self.params_.items() if k not in ("preset", "look", "n_threads")}
         return settings_from(flat, self.settings)
 
     def _layer_log_proba(

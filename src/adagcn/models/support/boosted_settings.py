@@ -85,6 +85,10 @@ class Variant(BaseModel):
         "by which probabilities a training node is re-weighted: those of the layer, or those of "
         "the same fit without the node, which only the ridge can tell",
     ] = "in_sample"
+    most_layers: Annotated[Count, 'layers that ``n_layers="auto"`` tries at the most'] = 64
+    layer_patience: Annotated[
+        Count, 'layers in a row without a lower stopping loss after which ``n_layers="auto"`` ends'
+    ] = 3
     vote: Annotated[Vote, 'what each layer votes with under ``combine="samme"``'] = "hard"
     ema_teleport: Annotated[Teleport, 'γ of ``combine="ema"``'] = 0.1
     on_perfect: Annotated[
@@ -96,6 +100,10 @@ class Variant(BaseModel):
         Field(gt=0.0, le=1.0),
         "of d layers the last ⌈d · voting_share⌉ vote; the others only prepare their start",
     ] = 1.0
+
+    look: Annotated[
+        str, 'the rule by which settings that say ``"auto"`` are decided; the preset sets it'
+    ] = ""
 
     # Pseudo-labels
     pseudo_label_from: Annotated[Count, "the first layer that learns from pseudo-labels"] = 8
@@ -143,20 +151,26 @@ class BoostedSettings(BaseModel):
     n_layers: Annotated[
         Count | Literal["auto"],
         'boosted learners, on hops 0 to n_layers − 1 (the paper\'s L is n_layers − 1); ``"auto"`` '
-        "adds hops until three in a row bring no lower loss on the stopping nodes",
+        "adds hops until some in a row (``variant.layer_patience``) bring no lower loss on the "
+        "stopping nodes, and keeps those up to the best",
     ] = 12
-    teleport: Annotated[Share, "γ: share of the input features that every hop keeps"] = 0.0
+    teleport: Annotated[
+        Share | Literal["auto"],
+        'γ: share of the input features that every hop keeps; ``"auto"``: by a look, see '
+        ":mod:`adagcn.boosting.look`",
+    ] = 0.0
     max_features: Annotated[
-        Count | Literal["all"],
-        "feature columns used: those with the largest sums of squares. Of a graph without features "
+        Count | Literal["all", "auto"],
+        'feature columns used: those with the largest sums of squares; ``"auto"``: as many as pay, '
+        "by a look, of those that a quick fit leans on. Of a graph without features "
         "and with more nodes than that, 128 spectral coordinates are used; see "
         ":mod:`adagcn.propagation.coordinates`",
     ] = "all"
     feature_norm: Annotated[
-        Literal["l1", "hellinger", "standard", "none", "graph"],
+        Literal["l1", "hellinger", "standard", "none", "graph", "auto"],
         'divide rows of features by their L1 norm ("hellinger": and take square roots), or columns '
         'by their standard deviation; "graph": as the graph\'s features are, or by deviations '
-        "where these differ a thousandfold",
+        'where these differ a thousandfold; "auto": that or "hellinger", by a look',
     ] = "graph"
     hidden_units: Annotated[Count, "width of the hidden layer"] = 5000
     dropout: Annotated[
@@ -184,10 +198,10 @@ class BoostedSettings(BaseModel):
         Combine, "how layers become one prediction; see :class:`adagcn.boosting.samme.Combination`"
     ] = "samme_r"
     pseudo_labels: Annotated[
-        int,
-        Field(ge=0),
+        Annotated[int, Field(ge=0)] | Literal["auto"],
         "unlabeled nodes, drawn at random, that later layers learn from as the ensemble so far "
-        "sees them; see :mod:`adagcn.boosting.pseudo_labels`",
+        'sees them; see :mod:`adagcn.boosting.pseudo_labels`. ``"auto"``: 500 where at most a '
+        "quarter of the nodes is trained on, else none",
     ] = 0
     variant: Annotated[
         Variant,
@@ -255,7 +269,9 @@ DEFAULTS: Mapping[str, Any] = flattened(BoostedSettings().model_dump())
 
 # Settings that came after the first runs were recorded. At their defaults, which change nothing,
 # they are left out of ``params_``, files and keys, so that old runs and models stay what they are.
-LATER = frozenset({f"{PREFIX}learner", f"{PREFIX}judge"})
+LATER = frozenset(
+    f"{PREFIX}{switch}" for switch in ("learner", "judge", "most_layers", "layer_patience", "look")
+)
 
 
 def without_later(flat: Mapping[str, Any]) -> dict[str, Any]:

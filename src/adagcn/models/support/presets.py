@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from adagcn.boosting.look import RULE
 from adagcn.errors import PresetNotice
 from adagcn.graph import Graph
 from adagcn.models.support.boosted_settings import DEFAULTS, BoostedSettings, settings_from
@@ -72,6 +73,23 @@ _TUNED: Mapping[str, Any] = MappingProxyType(
     }
 )
 
+# What ``tuned`` fixes, decided on the graph by a look; and a ridge votes beside the perceptron.
+_ADAPTIVE: Mapping[str, Any] = MappingProxyType(
+    {
+        **_TUNED,
+        "n_layers": "auto",
+        "teleport": "auto",
+        "max_features": "auto",
+        "feature_norm": "auto",
+        "first_layer_l2": 0.015,
+        "pseudo_labels": "auto",
+        "variant.learner": "both",
+        "variant.most_layers": 24,
+        "variant.layer_patience": 8,
+        "variant.look": RULE,
+    }
+)
+
 # No epochs: a ridge on every hop, from the fifth on with pseudo-labels of those before it.
 _INSTANT: Mapping[str, Any] = MappingProxyType(
     {
@@ -119,7 +137,7 @@ DEVIATIONS: Mapping[str, str] = MappingProxyType(
 )
 
 PRESETS: tuple[str, ...] = ("tuned", "boosted", "unweighted", "paper", "released")
-ADAGCN_PRESETS: tuple[str, ...] = ("tuned", "instant", *PRESETS[1:])
+ADAGCN_PRESETS: tuple[str, ...] = ("tuned", "adaptive", "instant", *PRESETS[1:])
 
 # Presets that take the paper's row for the graph rather than one recipe for all.
 _LITERAL = ("paper", "released")
@@ -132,6 +150,8 @@ def preset_values(preset: str, graph_name: str | None, *, on_graph: bool) -> dic
         return {**row, **_RELEASED} if preset == "released" else dict(row)
     if preset == "instant":
         return {**_INSTANT, **({} if on_graph else _INSTANT_WITHOUT_GRAPH)}
+    if preset == "adaptive" and on_graph:
+        return dict(_ADAPTIVE)
     rate = {"boosted": 0.1, "unweighted": 0.0}.get(preset)
     change = {} if rate is None else {"reweight_rate": rate}
     return {**_TUNED, **change, **({} if on_graph else _TUNED_WITHOUT_GRAPH)}

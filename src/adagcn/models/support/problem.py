@@ -121,6 +121,7 @@ def kept_columns(
     """
     if graph is not None and graph.has_node_columns:
         return None
+    assert settings.max_features != "auto"
     return strongest_columns(blocks_of(features), features.shape[1], settings.max_features)
 
 
@@ -131,6 +132,7 @@ def node_coordinates(graph: Graph | None, settings: BoostedSettings) -> NDArray[
     """
     if graph is None or isinstance(graph.features, np.ndarray) or not graph.has_node_columns:
         return None
+    assert settings.max_features != "auto"
     if settings.max_features == "all" or settings.max_features >= graph.n_nodes:
         return None
     coordinates = spectral_coordinates(graph.adjacency)
@@ -155,6 +157,7 @@ def hop_source(
     if graph is None:
         kept = _with_constant(kept)
     adjacency = None if graph is None else graph.adjacency
+    assert settings.teleport != "auto"
     return MemorySource(kept, adjacency, settings.variant.normalization, settings.teleport)
 
 
@@ -184,13 +187,13 @@ def pseudo_labels_of(
     graph: Graph | None, settings: BoostedSettings, nodes: LabeledNodes, seed: int
 ) -> PseudoLabels:
     """Return the unlabeled nodes to learn from; a feature matrix has no rows without a label."""
-    variant = settings.variant
-    if graph is None or settings.pseudo_labels == 0 or _never_matter(settings):
+    variant, n_nodes = settings.variant, settings.pseudo_labels
+    if graph is None or n_nodes in (0, "auto") or _never_matter(settings):
         return NO_PSEUDO_LABELS
     parts = (nodes.train_nodes, nodes.stop_nodes)
     labeled = np.concatenate([part for part in parts if part is not None])
     return PseudoLabels(
-        draw_nodes(graph.n_nodes, labeled, settings.pseudo_labels, seed),
+        draw_nodes(graph.n_nodes, labeled, int(n_nodes), seed),
         variant.pseudo_label_from,
         variant.pseudo_label_weight,
         variant.pseudo_label_sharpness,

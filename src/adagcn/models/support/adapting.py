@@ -1,0 +1,222 @@
+"""Settings that say "auto", decided by a short look at the graph before the fit.
+
+What is decided depends on features, edges and the labels of training and stopping nodes alone; see
+:mod:`adagcn.boosting.look` for how candidates are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adagcn.boosting import look
+from adagcn.boosting.fit_state import LabeledNodes
+from adagcn.boosting.look import LookedAt, Operator, Tried
+from adagcn.graph import Features, Graph
+from adagcn.models.support import problem as problems
+from adagcn.models.support.boosted_settings import BoostedSettings
+from adagcn.propagation.normalize import make_propagator
+
+MOST_LAYERS = 24  # of a fit that chooses its depth, with teleport
+LAYERS_BEYOND = 8  # hops past the best one that such a fit goes on for, without teleport
+PSEUDO_LABELS = 500
+FEW_LABELS = 0.25  # of the nodes: above that, pseudo-labels have little to add
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a look has decided.
+
+    Parameters
+    ----------
+    settings : BoostedSettings
+        All settings, none of them "auto" but the depth.
+    features : csr_array or ndarray of shape (n_nodes, n_features)
+        Normalized as decided.
+    columns : ndarray or None
+        Feature columns that are used; None for all.
+    coordinates : ndarray or None
+        What stands for the columns of a graph without features.
+    choices : dict
+        What was chosen, by the name of the setting.
+    reason : str
+        Why, in one sentence; empty where nothing was left to choose.
+    """
+
+    settings: BoostedSettings
+    features: Features
+    columns: NDArray[np.int64] | None
+    coordinates: NDArray[np.float32] | None
+    choices: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+
+def is_open(settings: BoostedSettings) -> bool:
+    """Return whether a setting is left to a look."""
+    open_ones = (settings.feature_norm, settings.max_features, settings.teleport)
+    return "auto" in (*open_ones, settings.pseudo_labels)
+
+
+def as_before(settings: BoostedSettings, before: Mapping[str, Any]) -> BoostedSettings:
+    """Return settings with what an earlier fit has decided, so that it can go on."""
+    names = ("feature_norm", "max_features", "teleport", "pseudo_labels")
+    decided = {each: before[each] for each in names if getattr(settings, each) == "auto"}
+    most = before.get("variant.most_layers", settings.variant.most_layers)
+    variant = settings.variant.model_copy(update={"most_layers": most})
+    return settings.model_copy(update={**decided, "variant": variant})
+
+
+def decide(
+    settings: BoostedSettings, graph: Graph, nodes: LabeledNodes, n_classes: int, seed: int
+) -> Decision:
+    """Return the settings with everything decided that says "auto".
+
+    Parameters
+    ----------
+    settings : BoostedSettings
+        What was asked for.
+    graph : Graph
+        Where the fit will be.
+    nodes : LabeledNodes
+        Training nodes and stopping nodes. Without the latter, a candidate is judged by what it
+        says of each training node when left out of the fit.
+    n_classes : int
+        Number of classes.
+    seed : int
+        Draws rows where there are too many to look at.
+    """
+    looked = LookedAt.drawn(nodes, n_classes, seed)
+    decision = Decision(settings, graph.features, None, None)
+    tried: list[Tried] = []
+    for step in (_norm, _columns, _operator):
+        decision, more = step(decision, graph, looked)
+        tried += more
+    decision = _pseudo_labels(decision, graph, nodes)
+    return replace(decision, reason=_in_words(decision, graph, tried))
+
+
+def _norm(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decision, list[Tried]]:
+    tried: list[Tried] = []
+    norm: str = decision.settings.feature_norm
+    if norm == "auto":
+        norm = problems.resolved_norm("graph", graph)
+        if norm in ("l1", "none") and not graph.has_node_columns:
+            candidates = {
+                each: problems.normalized_features(graph, each) for each in (norm, "hellinger")
+            }
+            propagator = _propagator(decision, graph)
+            norm, tried = look.choose_norm(looked, candidates, propagator)
+    features = problems.normalized_features(graph, norm)
+    return _with(decision, {"feature_norm": norm}, features=features), tried
+
+
+def _columns(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decision, list[Tried]]:
+    settings, features = decision.settings, decision.features
+    if settings.max_features != "auto":
+        columns = problems.kept_columns(features, graph, settings)
+        coordinates = problems.node_coordinates(graph, settings)
+        return replace(decision, columns=columns, coordinates=coordinates), []
+    if graph.has_node_columns:
+        most = min(1000, graph.n_nodes)
+        decision = _with(decision, {"max_features": most})
+        coordinates = problems.node_coordinates(graph, decision.settings)
+        return replace(decision, coordinates=coordinates), []
+    columns, tried = look.choose_columns(looked, features, _propagator(decision, graph))
+    kept = "all" if columns is None else len(columns)
+    return _with(decision, {"max_features": kept}, columns=columns), tried
+
+
+def _operator(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decision, list[Tried]]:
+    settings = decision.settings
+    if settings.teleport != "auto":
+        return decision, []
+    plain = settings.model_copy(update={"teleport": 0.0})
+    source = problems.hop_source(
+        decision.features, decision.columns, decision.coordinates, graph, plain
+    )
+    candidates = look.operators(look.TELEPORTS, look.PLAIN_HOPS)
+    chosen, tried = look.choose_operator(looked, source, candidates)
+    deepest = MOST_LAYERS if chosen.teleport else chosen.n_hops + 1 + LAYERS_BEYOND
+    changes: dict[str, Any] = {"teleport": chosen.teleport}
+    if settings.n_layers == "auto":
+        changes["variant.most_layers"] = deepest
+    return _with(decision, changes), tried
+
+
+def _pseudo_labels(decision: Decision, graph: Graph, nodes: LabeledNodes) -> Decision:
+    if decision.settings.pseudo_labels != "auto":
+        return decision
+    few = len(nodes.train_nodes) <= FEW_LABELS * graph.n_nodes
+    return _with(decision, {"pseudo_labels": PSEUDO_LABELS if few else 0})
+
+
+def _with(decision: Decision, changes: dict[str, Any], **parts: Any) -> Decision:
+    """Return a decision with some settings changed, and what of that was a choice."""
+    settings = decision.settings
+    plain = {name: value for name, value in changes.items() if "." not in name}
+    switches = {n.partition(".")[2]: v for n, v in changes.items() if "." in n}
+    chosen = {
+        name: value
+        for name, value in changes.items()
+        if "." in name or getattr(settings, name) == "auto"
+    }
+    variant = settings.variant.model_copy(update=switches)
+    return replace(
+        decision,
+        settings=settings.model_copy(update={**plain, "variant": variant}),
+        choices={**decision.choices, **chosen},
+        **parts,
+    )
+
+
+def _propagator(decision: Decision, graph: Graph) -> Any:
+    normalization = decision.settings.variant.normalization
+    return make_propagator(graph.adjacency, normalization, dtype=graph.features.dtype)
+
+
+# Words
+
+
+def _in_words(decision: Decision, graph: Graph, tried: Sequence[Tried]) -> str:
+    """Return what was chosen and why, in one sentence."""
+    parts = []
+    by_setting: dict[str, list[Tried]] = {}
+    for each in tried:
+        by_setting.setdefault(each.setting, []).append(each)
+    if "feature_norm" in by_setting:
+        parts.append(
+            _compared("features", by_setting["feature_norm"], decision.settings.feature_norm)
+        )
+    if len(by_setting.get("max_features", [])) > 1:
+        kept = decision.settings.max_features
+        parts.append(_compared("columns", by_setting["max_features"], kept))
+    if "teleport" in by_setting:
+        best = min(by_setting["teleport"], key=lambda each: each.loss)
+        parts.append(_smoothing(best, by_setting["teleport"]))
+    if "pseudo_labels" in decision.choices:
+        n_pseudo = decision.choices["pseudo_labels"]
+        parts.append(f"{n_pseudo} pseudo-labels" if n_pseudo else "no pseudo-labels")
+    return "; ".join(parts)
+
+
+def _compared(what: str, tried: Sequence[Tried], value: Any) -> str:
+    chosen = next(each for each in tried if each.value == value)
+    others = ", ".join(f"{each.value} {each.loss:.3f}" for each in tried if each.value != value)
+    return f"{what} {value} (loss {chosen.loss:.3f}; {others})"
+
+
+def _smoothing(best: Tried, tried: Sequence[Tried]) -> str:
+    def words(operator: Operator) -> str:
+        if operator.teleport:
+            return f"teleport {operator.teleport}"
+        return "no propagation" if operator.n_hops == 0 else f"{operator.n_hops} plain hops"
+
+    rest = sorted((each for each in tried if each is not best), key=lambda each: each.loss)
+    alone = next(each for each in tried if each.value == Operator(0.0, 0))
+    shown = dict.fromkeys([*rest[:1], *([alone] if alone is not best else [])])
+    others = ", ".join(f"{words(each.value)} {each.loss:.3f}" for each in shown)
+    return f"{words(best.value)} (loss {best.loss:.3f}; {others})"
