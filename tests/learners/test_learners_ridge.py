@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
@@ -387,6 +389,22 @@ def test_few_labeled_rows_among_many_pseudo_labels_are_all_kept(monkeypatch):
     np.testing.assert_array_equal(rows[:6], ridge_rows(task.rows)[:6])
     np.testing.assert_array_equal(targets[:6], np.eye(3)[labels])
     assert len(weight) == 30
+
+
+@pytest.mark.parametrize("n_stop", [0, 300])
+def test_memory_is_a_small_multiple_of_many_rows(n_stop):
+    rng = np.random.default_rng(0)
+    labels = np.arange(60_000 + n_stop) % 3
+    rows = rng.standard_normal((len(labels), 100), dtype=np.float32)
+    rows[np.arange(len(labels)), labels] += 3.0
+    stop = (rows[60_000:], labels[60_000:]) if n_stop else (None, None)
+    task = HopTask(0, rows[:60_000], labels[:60_000], np.full(60_000, 1 / 60_000), *stop)
+    tracemalloc.start()
+    fit = fitted(task, dtype=torch.float32)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * rows.nbytes
+    assert (fit.left_out.argmax(axis=1) == task.labels).mean() > 0.9
 
 
 @pytest.mark.parametrize("period", [1, 2, 5, 7, 10, 41])
