@@ -208,18 +208,23 @@ def lowest_loss(
     """
     share = weight / weight.sum()
     tried = (
-        Chosen(strength, each, float(-(share * _log_proba_of(said / each, labels)).sum()))
+        Chosen(strength, temperature, float(-(share * log_proba).sum()))
         for strength, said in scores
-        for each in TEMPERATURES
+        for temperature, log_proba in _at_every_temperature(said, labels)
     )
     return min(tried, key=lambda choice: choice.loss)
 
 
-def _log_proba_of(logits: Scores, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return log softmax of the logits at the labels, without that of the other classes."""
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    of_labels = shifted[np.arange(len(labels)), labels]
-    return np.asarray(of_labels - np.log(np.exp(shifted, out=shifted).sum(axis=1)))
+def _at_every_temperature(
+    said: Scores, labels: NDArray[np.int64]
+) -> Iterator[tuple[float, NDArray[np.float64]]]:
+    """Yield each temperature with log softmax of the scores over it, at the labels alone."""
+    places, top = np.arange(len(labels)), said.max(axis=1, keepdims=True)
+    for temperature in TEMPERATURES:
+        shifted = said / temperature
+        shifted -= top / temperature
+        of_labels = shifted[places, labels]
+        yield temperature, of_labels - np.log(np.exp(shifted, out=shifted).sum(axis=1))
 
 
 class RidgeLearner(nn.Module):
