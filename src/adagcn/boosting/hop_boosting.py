@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -26,6 +26,10 @@ class FittedLearner(Protocol):
     @property
     def left_out(self) -> NDArray[np.float64] | None:
         """Log-probabilities of the labeled rows, each left out of its own fit; None if unknown."""
+
+    @property
+    def parts(self) -> Sequence[FittedLearner]:
+        """The learners that vote on the hop: this one, or those inside of it."""
 
     def log_proba(self, rows: Features) -> NDArray[np.float64]:
         """Return log-probabilities of shape (n_rows, n_classes) for rows of that hop."""
@@ -138,8 +142,7 @@ class HopBoosting:
         if self.rule.judge_left_out and learner.left_out is not None:
             judged = learner.left_out
         outcome = weigh_layer(number, judged, nodes.labels, log_weight, self.rule)
-        # A copy: it is kept for long, and a view would keep what is said of all the others.
-        labeler.add_layer(outcome.coefficient, log_proba[n_train:].copy())
+        labeler.add_layer(outcome.coefficient, self._lessons(learner, rows, log_proba))
         return BoostedLayer(
             hop=number,
             learner=learner,
@@ -156,12 +159,24 @@ class HopBoosting:
         if len(self.pseudo_labels.nodes):
             # In one product with the training rows, as when the layer was made: the same bits.
             rows = self._rows(hop, self._asked, layer.factor)
-            log_proba = layer.learner.log_proba(rows)[len(self.nodes.train_nodes) :]
-            labeler.add_layer(layer.coefficient, log_proba)
+            log_proba = layer.learner.log_proba(rows)
+            labeler.add_layer(layer.coefficient, self._lessons(layer.learner, rows, log_proba))
         if layer.stop_log_proba is not None or self.nodes.stop_nodes is None:
             return layer
         stop_rows = self._rows(hop, self.nodes.stop_nodes, layer.factor)
         return replace(layer, stop_log_proba=layer.learner.log_proba(stop_rows))
+
+    def _lessons(
+        self, learner: FittedLearner, rows: Features, log_proba: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return what a layer says of the unlabeled nodes; of several learners, what each says.
+
+        A copy: it is kept for long, and a view would keep what is said of all the others.
+        """
+        n_train = len(self.nodes.train_nodes)
+        if len(learner.parts) == 1:
+            return log_proba[n_train:].copy()
+        return np.stack([part.log_proba(rows[n_train:]) for part in learner.parts])
 
     @property
     def _asked(self) -> NDArray[np.intp]:

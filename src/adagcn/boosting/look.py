@@ -24,7 +24,7 @@ from adagcn.propagation.hops import stream_from
 from adagcn.propagation.source import MemorySource
 from adagcn.training.random_streams import numpy_stream
 
-COLUMN_COUNTS = (500, 1000, 2000, 4000)
+COLUMN_COUNTS = (1000, 2000, 4000)
 TELEPORTS = (0.0, 0.05, 0.1, 0.2, 0.4)
 PLAIN_HOPS = (0, 1, 2, 4, 8, 12)  # steps without teleport; with teleport there are always 12
 N_HOPS = 12

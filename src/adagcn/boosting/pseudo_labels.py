@@ -43,7 +43,11 @@ NO_PSEUDO_LABELS = PseudoLabels(np.array([], dtype=np.intp), from_hop=1, weight=
 
 
 class PseudoLabeler:
-    """Follows what a growing ensemble says of the nodes with pseudo-labels."""
+    """Follows what a growing ensemble says of the nodes with pseudo-labels.
+
+    A layer of several learners has a chain for each: every learner is taught by the layers of its
+    own kind, so that they stay different and their votes are worth adding.
+    """
 
     def __init__(self, pseudo_labels: PseudoLabels, combination: Combination) -> None:
         self._pseudo_labels = pseudo_labels
@@ -51,19 +55,28 @@ class PseudoLabeler:
         self._layers: list[tuple[float, NDArray[np.float64]]] = []
 
     def add_layer(self, coefficient: float, log_proba: NDArray[np.float64]) -> None:
-        """Take in what a new layer says of the nodes."""
+        """Take in what a new layer says of the nodes: (n_pseudo, n_classes), or one per learner."""
         self._layers.append((coefficient, log_proba))
 
     def targets(self) -> NDArray[np.float64] | None:
         """Return what the next layer should say of the nodes; None while it is too early.
 
-        Shape (n_pseudo, n_classes): target probabilities, weighted such that all of them sum to
-        the nodes' share of the loss.
+        Shape (n_pseudo, n_classes), or that for each learner: target probabilities, weighted such
+        that all of them sum to the nodes' share of the loss.
         """
         rule = self._pseudo_labels
         if len(rule.nodes) == 0 or len(self._layers) < rule.from_hop:
             return None
-        log_proba = self._combination.combined(self._layers).log_proba()
+        if self._layers[0][1].ndim == 2:
+            return self._of_chain(self._layers)
+        chains = range(len(self._layers[0][1]))
+        return np.stack(
+            [self._of_chain([(c, each[i]) for c, each in self._layers]) for i in chains]
+        )
+
+    def _of_chain(self, layers: list[tuple[float, NDArray[np.float64]]]) -> NDArray[np.float64]:
+        rule = self._pseudo_labels
+        log_proba = self._combination.combined(layers).log_proba()
         proba = softmax(rule.sharpness * log_proba, axis=1)
         return np.asarray(proba * (rule.weight / len(proba)))
 

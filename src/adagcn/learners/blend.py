@@ -1,8 +1,9 @@
 """A perceptron and a ridge on the same hop, which vote together.
 
 They fail in different places: the perceptron learns combinations of columns, the ridge needs no
-luck. log p = (1 − s) log p_perceptron + s log p_ridge up to a constant, so that SAMME.R's votes are
-summed in the shares 1 − s and s.
+luck. log p = ((1 − s)/τ) log p_perceptron + s log p_ridge up to a constant, so that SAMME.R's votes
+are summed in these shares. A penalized perceptron is less sure than it could be, and its temperature
+τ makes up for that before the two are compared; the ridge has its own already.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from adagcn.training.hop_fitter import FittedHop, HopTask
 from adagcn.training.loop import TrainingRecord
 
 SHARES = tuple(i / 10 for i in range(11))  # of the ridge
+TEMPERATURES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0)  # of the perceptron
 SHARE_WITHOUT_STOPPING = 0.3
 
 
 class Blend(nn.Module):
-    """Logits (1 − s) log p_perceptron + s log p_ridge.
+    """Logits ((1 − s)/τ) log p_perceptron + s log p_ridge.
 
     Parameters
     ----------
@@ -36,14 +38,14 @@ class Blend(nn.Module):
         The network.
     ridge : RidgeLearner
         The closed form.
-    share : Tensor of shape ()
-        s, the share of the ridge.
+    shares : Tensor of shape (2,)
+        (1 − s)/τ and s: what each of them counts.
     """
 
-    def __init__(self, perceptron: Any, ridge: Any, share: Tensor) -> None:
+    def __init__(self, perceptron: Any, ridge: Any, shares: Tensor) -> None:
         super().__init__()
         self.perceptron, self.ridge = perceptron, ridge
-        self.share = nn.Parameter(share, requires_grad=False)
+        self.shares = nn.Parameter(shares, requires_grad=False)
 
     def as_input(self, rows: Features) -> Input:
         """Return rows of a hop as both take them."""
@@ -54,7 +56,12 @@ class Blend(nn.Module):
         """Return logits of shape (n_rows, n_classes)."""
         network = torch.log_softmax(self.perceptron(inputs), dim=1)
         ridge = torch.log_softmax(self.ridge(inputs), dim=1)
-        return (1.0 - self.share) * network + self.share * ridge
+        return self.shares[0] * network + self.shares[1] * ridge
+
+    @property
+    def voters(self) -> tuple[Any, Any]:
+        """The two, in the order of their pseudo-labels."""
+        return self.perceptron, self.ridge
 
     def members(self) -> Any:
         """Return the networks that are trained one by one."""
@@ -83,27 +90,36 @@ class BlendFitter:
         before = task.previous
         if before is not None:
             before = replace(before, learner=before.learner.perceptron)
-        network: FittedHop = self.network(replace(task, previous=before))
-        ridge = replace(self.ridge, tell_left_out=False)(task)  # the network cannot tell it
-        share, record = _share(network, ridge, task)
-        learner = Blend(network.learner, ridge.learner, torch.tensor(share, dtype=self.ridge.dtype))
+        taught = [None, None] if task.pseudo_labels is None else task.pseudo_labels
+        network: FittedHop = self.network(replace(task, previous=before, pseudo_labels=taught[0]))
+        in_closed_form = replace(self.ridge, tell_left_out=False)  # the network cannot tell it
+        ridge = in_closed_form(replace(task, pseudo_labels=taught[1]))
+        shares, record = _shares(network, ridge, task)
+        learner = Blend(
+            network.learner, ridge.learner, torch.tensor(shares, dtype=self.ridge.dtype)
+        )
         return replace(network, learner=learner, record=record)
 
 
-def _share(network: FittedHop, ridge: FittedHop, task: HopTask) -> tuple[float, TrainingRecord]:
-    """Return the share of the ridge, and the record of both together."""
+def _shares(
+    network: FittedHop, ridge: FittedHop, task: HopTask
+) -> tuple[tuple[float, float], TrainingRecord]:
+    """Return what each of the two counts, and the record of both together."""
     epochs, labels = network.record.epochs, task.stop_labels
     if task.stop_rows is None or labels is None:
-        return SHARE_WITHOUT_STOPPING, TrainingRecord(epochs)
+        return (1.0 - SHARE_WITHOUT_STOPPING, SHARE_WITHOUT_STOPPING), TrainingRecord(epochs)
     said = [each.log_proba(task.stop_rows) for each in (network, ridge)]
-    losses = [_loss(_blended(said, share), labels) for share in SHARES]
-    best = int(np.argmin(losses))
-    right = _blended(said, SHARES[best]).argmax(axis=1) == labels
-    return SHARES[best], TrainingRecord(epochs, float(right.mean()), losses[best])
+    alone = [(1.0 / temperature, 0.0) for temperature in TEMPERATURES]
+    scale = min(alone, key=lambda shares: _loss(_blended(said, shares), labels))[0]
+    pairs = [((1.0 - share) * scale, share) for share in SHARES]
+    best = min(pairs, key=lambda shares: _loss(_blended(said, shares), labels))
+    together = _blended(said, best)
+    right = together.argmax(axis=1) == labels
+    return best, TrainingRecord(epochs, float(right.mean()), _loss(together, labels))
 
 
-def _blended(said: list[NDArray[np.float64]], share: float) -> NDArray[np.float64]:
-    return np.asarray(log_softmax((1.0 - share) * said[0] + share * said[1], axis=1))
+def _blended(said: list[NDArray[np.float64]], shares: tuple[float, float]) -> NDArray[np.float64]:
+    return np.asarray(log_softmax(shares[0] * said[0] + shares[1] * said[1], axis=1))
 
 
 def _loss(log_proba: NDArray[np.float64], labels: NDArray[np.int64]) -> float:

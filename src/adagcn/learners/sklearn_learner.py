@@ -27,6 +27,11 @@ class FittedSklearn:
     record: None = None
     left_out: None = None
 
+    @property
+    def parts(self) -> tuple[FittedSklearn, ...]:
+        """The learners that vote on the hop: this one."""
+        return (self,)
+
     def log_proba(self, rows: Features) -> NDArray[np.float64]:
         """Return log-probabilities of shape (n_rows, n_classes), none below log 1e-12."""
         proba = np.full((rows.shape[0], self.n_classes), _SMALLEST_PROBA)

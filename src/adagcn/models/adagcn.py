@@ -155,7 +155,7 @@ class AdaGCNClassifier(BoostedClassifier):
     ) -> FitHop:
         if self.learner is not None:
             return SklearnFitter(self.learner, n_classes, seed)
-        ridge = RidgeFitter(n_classes, dtype)
+        ridge = RidgeFitter(n_classes, dtype, settings.variant.judge == "left_out")
         if settings.variant.learner == "ridge":
             return ridge
         network = super()._fit_hop(settings, n_classes, dtype, seed, events)
@@ -172,7 +172,7 @@ class AdaGCNClassifier(BoostedClassifier):
             return ridge
         network = cls.make_network(settings, n_features, n_classes, generator, dtype)
         return (
-            network if kind == "perceptron" else Blend(network, ridge, torch.zeros((), dtype=dtype))
+            network if kind == "perceptron" else Blend(network, ridge, torch.zeros(2, dtype=dtype))
         )
 
     @classmethod
@@ -188,5 +188,5 @@ class AdaGCNClassifier(BoostedClassifier):
         return {
             **{f"perceptron.{name}": shape for name, shape in network.items()},
             **{f"ridge.{name}": shape for name, shape in ridge.items()},
-            "share": (),
+            "shares": (2,),
         }

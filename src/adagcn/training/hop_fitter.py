@@ -72,7 +72,8 @@ class HopTask:
     previous : FittedHop or another fitted learner, optional
         What was fitted on the hop before.
     pseudo_labels : ndarray of shape (n_pseudo, n_classes), optional
-        What each class of an unlabeled row weighs in the loss.
+        What each class of an unlabeled row weighs in the loss; where several learners are fitted on
+        the hop, one such array for each.
     """
 
     hop: int
@@ -130,6 +131,12 @@ class FittedHop:
     stoppers: tuple[Stopper, ...] = ()  # of each member, if shared
     complete: bool = True  # False: a callback ended its training
     left_out: NDArray[np.float64] | None = None  # log p of labeled rows, each out of its own fit
+
+    @property
+    def parts(self) -> tuple[FittedHop, ...]:
+        """The learners that vote on the hop: this one, or those inside of it."""
+        inside = getattr(self.learner, "voters", None)
+        return (self,) if inside is None else tuple(FittedHop(v, self.record) for v in inside)
 
     def log_proba(self, rows: Features) -> NDArray[np.float64]:
         """Return log-probabilities of shape (n_rows, n_classes), some rows at a time."""

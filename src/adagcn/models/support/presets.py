@@ -81,6 +81,8 @@ _ADAPTIVE: Mapping[str, Any] = MappingProxyType(
         "teleport": "auto",
         "max_features": "auto",
         "feature_norm": "auto",
+        "dropout": 0.3,
+        "hidden_dropout": 0.3,
         "first_layer_l2": 0.015,
         "pseudo_labels": "auto",
         "variant.learner": "both",
