@@ -228,6 +228,11 @@ class Fixed:
     """A learner that always says the same."""
 
     log_p: np.ndarray
+    left_out: np.ndarray | None = None
+
+    @property
+    def parts(self):
+        return (self,)
 
     def log_proba(self, rows):
         return self.log_p[: rows.shape[0]]

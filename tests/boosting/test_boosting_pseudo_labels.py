@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy.special import log_softmax
@@ -76,8 +78,28 @@ def test_without_nodes_there_is_nothing_to_aim_at():
     assert labeler.targets() is None
 
 
+def test_each_learner_has_a_chain_of_its_own():
+    labeler = PseudoLabeler(pseudo_labels(), Combination())
+    first, second = log_probas(3), log_probas(3, seed=7)
+    alone = []
+    for chain in (first, second):
+        each = PseudoLabeler(pseudo_labels(), Combination())
+        for log_proba in chain:
+            each.add_layer(1.0, log_proba)
+        alone.append(each.targets())
+    for pair in zip(first, second, strict=True):
+        labeler.add_layer(1.0, np.stack(pair))
+    found = labeler.targets()
+    assert found.shape == (2, 5, 3)
+    np.testing.assert_array_equal(found, np.stack(alone))
+    np.testing.assert_allclose(found.sum(axis=(1, 2)), 0.6)  # each has the whole share of the loss
+    assert np.abs(found[0] - found[1]).max() > 0.01
+
+
 class Recorder:
     """Fits nothing, and remembers what it was given."""
+
+    left_out = None
 
     def __init__(self) -> None:
         self.calls: list[tuple[int, np.ndarray, np.ndarray | None]] = []
@@ -85,6 +107,10 @@ class Recorder:
     def __call__(self, task):
         self.calls.append((len(task.rows), task.sample_weight, task.pseudo_labels))
         return self
+
+    @property
+    def parts(self):
+        return (self,)
 
     def log_proba(self, rows):
         return log_softmax(rows[:, :3], axis=1)
@@ -124,6 +150,60 @@ def test_a_fit_that_goes_on_has_the_targets_of_one_in_one_go(features):
     whole, layers = boosted(features)
     later, _ = boosted(features, earlier=layers[:3])
     np.testing.assert_array_equal(later.calls[0][2], whole.calls[3][2])
+
+
+@dataclass(frozen=True)
+class Says:
+    """A learner that says what one column of the rows is, times a factor."""
+
+    factor: float
+    left_out: None = None
+
+    @property
+    def parts(self):
+        return (self,)
+
+    def log_proba(self, rows):
+        return log_softmax(self.factor * rows[:, :3], axis=1)
+
+
+class Pair(Says):
+    """Two learners that disagree; together they say what the first one says."""
+
+    @property
+    def parts(self):
+        return Says(1.0), Says(-3.0)
+
+
+def targets_of(features, learner, *, earlier=(), n_layers=4):
+    """Return the targets of every layer that is fitted, and all layers."""
+    seen = []
+
+    def fit_hop(task):
+        seen.append(task.pseudo_labels)
+        return learner
+
+    nodes = LabeledNodes(np.arange(4), LABELS, np.ones(4))
+    pseudo = pseudo_labels(nodes=np.array([6, 9]))
+    boosting = HopBoosting(fit_hop, nodes, BoostingRule(reweight_rate=0.0), pseudo_labels=pseudo)
+    hops = (MemoryHop(features * (hop + 1), None) for hop in range(n_layers))
+    *_, state = boosting.states(FitState(None, tuple(earlier)), hops)
+    return seen, state.layers
+
+
+def test_the_loop_teaches_each_learner_by_the_layers_of_its_own_kind(features):
+    together, _ = targets_of(features, Pair(1.0))
+    assert [each is None for each in together] == [True, True, False, False]
+    for place, factor in enumerate((1.0, -3.0)):
+        alone, _ = targets_of(features, Says(factor))
+        for both, own in zip(together[2:], alone[2:], strict=True):
+            np.testing.assert_allclose(both[place], own, rtol=1e-12)
+
+
+def test_chains_go_on_as_in_one_go(features):
+    whole, layers = targets_of(features, Pair(1.0))
+    later, _ = targets_of(features, Pair(1.0), earlier=layers[:3])
+    np.testing.assert_array_equal(later[0], whole[3])
 
 
 def test_a_classifier_learns_the_likeliest_class_with_the_weight_of_its_row():

@@ -11,7 +11,13 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 from adagcn.boosting.samme import class_scores
-from adagcn.learners.blend import SHARE_WITHOUT_STOPPING, SHARES, Blend, BlendFitter
+from adagcn.learners.blend import (
+    SHARE_WITHOUT_STOPPING,
+    SHARES,
+    TEMPERATURES,
+    Blend,
+    BlendFitter,
+)
 from adagcn.learners.perceptron import TwoLayerPerceptron
 from adagcn.learners.ridge import RidgeFitter
 from adagcn.training.events import Events
@@ -30,12 +36,16 @@ def fitter():
     return BlendFitter(network, RidgeFitter(3, torch.float64))
 
 
-@pytest.fixture
-def task():
-    rng = np.random.default_rng(0)
+def drawn(seed):
+    rng = np.random.default_rng(seed)
     labels = np.arange(60) % 3
     rows = rng.normal(size=(60, 10)) + rng.normal(size=(3, 10))[labels]
     return HopTask(0, rows[:30], labels[:30], np.full(30, 1 / 30), rows[30:], labels[30:])
+
+
+@pytest.fixture
+def task():
+    return drawn(0)
 
 
 def without_stopping(task):
@@ -45,15 +55,15 @@ def without_stopping(task):
 def test_log_probabilities_are_shared_out_and_so_are_votes(fitter, task):
     fit = fitter(task)
     assert isinstance(fit.learner, Blend)
-    share = float(fit.learner.share)
+    shares = fit.learner.shares.tolist()
     alone = [
         FittedHop(each, fit.record).log_proba(task.rows)
         for each in (fit.learner.perceptron, fit.learner.ridge)
     ]
-    mixed = (1.0 - share) * alone[0] + share * alone[1]
+    mixed = shares[0] * alone[0] + shares[1] * alone[1]
     found = fit.log_proba(task.rows)
     np.testing.assert_allclose(found, log_softmax(mixed, axis=1), rtol=0, atol=1e-10)
-    votes = (1.0 - share) * class_scores(alone[0]) + share * class_scores(alone[1])
+    votes = shares[0] * class_scores(alone[0]) + shares[1] * class_scores(alone[1])
     np.testing.assert_allclose(class_scores(found), votes, rtol=0, atol=1e-9)
 
 
@@ -65,19 +75,66 @@ def test_both_parts_are_what_they_are_alone(fitter, task):
     assert fit.record.epochs == network.record.epochs
 
 
-def test_the_share_has_the_lowest_loss_on_the_stopping_rows(fitter, task):
+def test_the_parts_are_the_two_in_the_order_of_their_pseudo_labels(fitter, task):
+    fit = fitter(task)
+    assert [each.learner for each in fit.parts] == [fit.learner.perceptron, fit.learner.ridge]
+    for part, alone in zip(fit.parts, (fitter.network(task), fitter.ridge(task)), strict=True):
+        np.testing.assert_array_equal(part.log_proba(task.rows), alone.log_proba(task.rows))
+
+
+def stopping_loss(task, log_p):
+    return -log_softmax(log_p, axis=1)[np.arange(30), task.stop_labels].mean()
+
+
+def test_first_the_temperature_then_the_share_with_the_lowest_stopping_loss(fitter):
+    longer = HopFitter(make_learner, TrainingSettings(max_epochs=60), 0, Events(()))
+    fitter, task = replace(fitter, network=longer), drawn(2)
     fit = fitter(task)
     said = [each(task).log_proba(task.stop_rows) for each in (fitter.network, fitter.ridge)]
-    places = np.arange(30), task.stop_labels
-    losses = [
-        -log_softmax((1.0 - s) * said[0] + s * said[1], axis=1)[places].mean() for s in SHARES
-    ]
+    alone = [stopping_loss(task, said[0] / t) for t in TEMPERATURES]
+    scale = 1.0 / TEMPERATURES[int(np.argmin(alone))]
+    losses = [stopping_loss(task, (1.0 - s) * scale * said[0] + s * said[1]) for s in SHARES]
     best = int(np.argmin(losses))
-    assert float(fit.learner.share) == SHARES[best]
+    assert 0 < best < 10  # both have a say, or the test says little
+    assert scale != 1.0
+    expected = [(1.0 - SHARES[best]) * scale, SHARES[best]]
+    np.testing.assert_allclose(fit.learner.shares.tolist(), expected, rtol=1e-12)
     assert fit.record.stop_loss == pytest.approx(losses[best], rel=1e-12)
-    assert fit.record.stop_loss <= min(losses[0], losses[-1])  # never worse than either alone
+    assert fit.record.stop_loss <= min(*alone, losses[-1])  # never worse than either alone
     right = fit.log_proba(task.stop_rows).argmax(axis=1) == task.stop_labels
     assert fit.record.stop_accuracy == right.mean()
+
+
+@pytest.mark.parametrize(("times", "temperature"), [(0.01, min(TEMPERATURES)), (50.0, 2.0)])
+def test_a_timid_perceptron_is_made_surer_and_a_bold_one_less_sure(
+    fitter, task, times, temperature
+):
+    def network(task):
+        fit = fitter.network(task)
+        with torch.no_grad():
+            fit.learner.output.mul_(times)
+        return fit
+
+    contrary = ContraryRidge(3, torch.float64)  # so that the perceptron votes alone
+    shares = BlendFitter(network, contrary)(task).learner.shares.tolist()
+    np.testing.assert_allclose(shares, [1.0 / temperature, 0.0], rtol=1e-12)
+
+
+def test_each_is_taught_by_its_own_pseudo_labels(fitter, task):
+    rng = np.random.default_rng(1)
+    own = rng.dirichlet(np.ones(3), size=(2, 10)) * (0.6 / 10)
+    rows = np.vstack([task.rows, rng.normal(size=(10, 10))])
+    taught = replace(
+        task, rows=rows, sample_weight=task.sample_weight * 0.4, pseudo_labels=own, hop=1
+    )
+    fit = fitter(taught)
+    network = fitter.network(replace(taught, pseudo_labels=own[0]))
+    ridge = fitter.ridge(replace(taught, pseudo_labels=own[1]))
+    assert torch.equal(fit.learner.perceptron.hidden, network.learner.hidden)
+    assert torch.equal(fit.learner.ridge.coefficients, ridge.learner.coefficients)
+    swapped = fitter(replace(taught, pseudo_labels=own[::-1].copy()))
+    assert not torch.equal(swapped.learner.perceptron.hidden, fit.learner.perceptron.hidden)
+    assert not torch.equal(swapped.learner.ridge.coefficients, fit.learner.ridge.coefficients)
 
 
 def opposite(fit, parameter):
@@ -94,14 +151,16 @@ class ContraryRidge(RidgeFitter):
 
 def test_a_part_that_says_the_opposite_gets_no_share(fitter, task):
     network = replace(fitter, network=lambda task: opposite(fitter.network(task), "output"))
-    assert float(network(task).learner.share) == 1.0
+    assert network(task).learner.shares.tolist() == [0.0, 1.0]
     ridge = replace(fitter, ridge=ContraryRidge(3, torch.float64))
-    assert float(ridge(task).learner.share) == 0.0
+    assert ridge(task).learner.shares[0] > 0.0
+    assert ridge(task).learner.shares[1] == 0.0
 
 
 def test_without_stopping_rows_the_share_is_fixed(fitter, task):
     fit = fitter(without_stopping(task))
-    assert float(fit.learner.share) == SHARE_WITHOUT_STOPPING
+    expected = [1.0 - SHARE_WITHOUT_STOPPING, SHARE_WITHOUT_STOPPING]
+    assert fit.learner.shares.tolist() == expected
     assert fit.record.stop_loss is None
     assert fit.record.epochs == 12
 
@@ -133,5 +192,5 @@ def test_only_the_networks_are_trained_by_epochs(fitter, task):
         "perceptron.hidden",
         "perceptron.output",
         "ridge.coefficients",
-        "share",
+        "shares",
     }

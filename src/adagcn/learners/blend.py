@@ -2,8 +2,8 @@
 
 They fail in different places: the perceptron learns combinations of columns, the ridge needs no
 luck. log p = ((1 − s)/τ) log p_perceptron + s log p_ridge up to a constant, so that SAMME.R's votes
-are summed in these shares. A penalized perceptron is less sure than it could be, and its temperature
-τ makes up for that before the two are compared; the ridge has its own already.
+are summed in these shares. A penalized perceptron is less sure than it could be, and its
+temperature τ makes up for that before the two are compared; the ridge has its own already.
 """
 
 from __future__ import annotations
