@@ -96,11 +96,11 @@ def test_classes_in_rare_columns_are_found_beyond_the_strongest(seed):
     assert losses(tried)["all" if columns is None else len(columns)] < 0.5 * looked.loss(kept)
 
 
-def sparse_words(n_columns, n_signal, seed=0):
+def sparse_words(n_columns, n_signal, *, noise=0.01, seed=0):
     """A graph of 600 nodes in 3 classes whose first columns show the class; others are noise."""
     rng = np.random.default_rng(seed)
     graph = planted_partition(600, 3, 1, seed=seed)
-    dense = rng.random((600, n_columns)) < 0.01
+    dense = rng.random((600, n_columns)) < noise
     for column in range(n_signal):
         dense[:, column] = rng.random(600) < np.where(graph.labels == column % 3, 0.4, 0.02)
     return replace(graph, features=sparse.csr_array(dense.astype(np.float32)))
@@ -116,6 +116,15 @@ def test_as_few_columns_as_do_are_kept_ascending_and_the_right_ones():
     assert np.isin(np.arange(60), columns).all()
     lowest = min(each.loss for each in tried)
     assert losses(tried)[1000] <= (1.0 + look.TOLERANCE) * lowest
+
+
+def test_columns_are_ranked_by_what_a_fit_makes_of_them_not_by_their_size():
+    graph = sparse_words(3000, 60, noise=0.3)
+    strongest = strongest_columns([graph.features], graph.n_features, 1000)
+    assert not np.isin(np.arange(60), strongest).any()
+    columns, _ = choose_columns(looked_at(graph), graph.features, propagator_of(graph))
+    assert columns is not None
+    assert np.isin(np.arange(60), columns).mean() > 0.8
 
 
 def test_few_columns_are_all_kept():
