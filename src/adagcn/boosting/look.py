@@ -8,7 +8,7 @@ where the class has been smoothed away, or was never in the columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import log_softmax
 
 from adagcn.boosting.fit_state import LabeledNodes
 from adagcn.graph import Features
 from adagcn.learners.ridge import STRENGTHS, RidgePath, lowest_loss, ridge_rows, scores_of
 from adagcn.propagation.hops import stream_from
 from adagcn.propagation.source import MemorySource
+from adagcn.training.hop_fitter import HopTask
 from adagcn.training.random_streams import numpy_stream
 
 COLUMN_COUNTS = (1000, 2000, 4000)
@@ -29,12 +31,24 @@ TELEPORTS = (0.0, 0.05, 0.1, 0.2, 0.4)
 PLAIN_HOPS = (0, 1, 2, 4, 8, 12)  # steps without teleport; with teleport there are always 12
 N_HOPS = 12
 TOLERANCE = 0.01  # a cheaper choice may have this much more loss
+# A lone ridge likes more smoothing than a fit of many hops: the usual teleport stands unless another
+# one has this much less loss.
+USUAL_TELEPORT, TELEPORT_MARGIN = 0.2, 0.05
+# L2 of the perceptron: the first of these stands unless another has this much less loss.
+PENALTIES = {
+    "few labels": (0.005, 0.015, 0.05),
+    "few labels, square roots": (0.015, 0.005, 0.05),
+    "many labels": (0.0005, 0.005, 0.0),
+}
+PENALTY_MARGIN = 0.015
+TEMPERATURES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5)
 MOST_ROWS = {"train": 2000, "stop": 1000}  # that a look reads; of more it draws so many
 
 # All that decides about a choice, as a run's key holds it.
 RULE = (
     f"ridge by stopping loss; columns {COLUMN_COUNTS} or all within {TOLERANCE}; "
-    f"teleports {TELEPORTS} with {N_HOPS} hops; plain hops {PLAIN_HOPS}; rows {MOST_ROWS}"
+    f"teleports {TELEPORTS} with {N_HOPS} hops, {USUAL_TELEPORT} within {TELEPORT_MARGIN}; "
+    f"plain hops {PLAIN_HOPS}; L2 {PENALTIES} beyond {PENALTY_MARGIN}; rows {MOST_ROWS}"
 )
 
 
@@ -184,21 +198,73 @@ def operators(teleports: Iterable[float], plain_hops: Iterable[int]) -> list[Ope
 
 def choose_operator(
     looked: LookedAt, source: MemorySource, candidates: Sequence[Operator]
-) -> tuple[Operator, list[Tried]]:
-    """Return how to smooth the features; ``source`` must be one without teleport."""
+) -> tuple[Operator, NDArray[Any], list[Tried]]:
+    """Return how to smooth the features, and the looked-at rows smoothed that way.
+
+    Parameters
+    ----------
+    looked : LookedAt
+        The nodes.
+    source : MemorySource
+        Where plain hops come from: one without teleport.
+    candidates : sequence of Operator
+        What to choose from.
+    """
     deepest = max(each.n_hops for each in candidates)
     hops = [
         _dense_rows(hop.rows(looked.nodes))
         for hop in islice(stream_from(source.first()), deepest + 1)
     ]
+    tried = [Tried("teleport", each, looked.loss(_smoothed(each, hops))) for each in candidates]
+    best = _best(tried)
+    usual = [each for each in tried if each.value.teleport == USUAL_TELEPORT]
+    if best.value.teleport and usual and usual[0].loss <= (1.0 + TELEPORT_MARGIN) * best.loss:
+        best = usual[0]
+    return best.value, _smoothed(best.value, hops), tried
+
+
+def _smoothed(operator: Operator, hops: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    rows = np.zeros_like(hops[0])
+    for share, hop in zip(operator.shares(), hops, strict=False):
+        if share > 0.0:
+            rows += share.astype(rows.dtype) * hop
+    return rows
+
+
+def choose_penalty(
+    looked: LookedAt,
+    rows: NDArray[Any],
+    fit: Callable[[float, HopTask], Any],
+    penalties: Sequence[float],
+) -> tuple[float, list[Tried]]:
+    """Return the L2 of the perceptron, by one fit on the smoothed rows for each candidate.
+
+    A strong penalty makes a network less sure than it could be, which says nothing of how well it
+    tells classes apart: the loss is that at the best temperature.
+
+    Parameters
+    ----------
+    looked : LookedAt
+        The nodes.
+    rows : ndarray of shape (n_train + n_stop, n_features)
+        Their rows.
+    fit : callable
+        Fits the perceptron with an L2 on a task.
+    penalties : sequence of float
+        The candidates; the first is the usual one.
+    """
+    n_train, stop_labels = len(looked.labels), looked.stop_labels
+    share = looked.weight / looked.weight.sum()
+    task = HopTask(0, rows[:n_train], looked.labels, share, rows[n_train:], stop_labels)
     tried = []
-    for each in candidates:
-        rows = np.zeros_like(hops[0])
-        for share, hop in zip(each.shares(), hops, strict=False):
-            if share > 0.0:
-                rows += share.astype(rows.dtype) * hop
-        tried.append(Tried("teleport", each, looked.loss(rows)))
-    return _best(tried).value, tried
+    for penalty in penalties:
+        said = fit(penalty, task).log_proba(task.stop_rows)
+        cooled = (log_softmax(said / each, axis=1) for each in TEMPERATURES)
+        loss = min(-each[np.arange(len(stop_labels)), stop_labels].mean() for each in cooled)
+        tried.append(Tried("first_layer_l2", penalty, float(loss)))
+    best = _best(tried)
+    better = best.loss < (1.0 - PENALTY_MARGIN) * tried[0].loss
+    return (best if better else tried[0]).value, tried
 
 
 def _dense_rows(rows: Features) -> NDArray[Any]:

@@ -211,8 +211,9 @@ def execute(run: Run, graph: Graph, split: Split) -> RunResult:
             got=(graph.digest[:12], split.digest[:12]),
             fix=f"use the data with the digests {run.data_digest[:12]}, {run.split_digest[:12]}",
         )
-    free = model_class(run.model).settable()  # what a model fixes for itself is among the params
-    given = {name: value for name, value in run.params.items() if name in free}
+    kind = model_class(run.model)
+    free = kind.settable()  # what a model fixes for itself is among the params
+    given = {name: each for name, each in kind.completed(run.params).items() if name in free}
     model = build_model(run.model, graph, preset=run.preset, settings=given, random_state=run.seed)
     _warm_up()
     with threads(run.threads), _notices() as notices:

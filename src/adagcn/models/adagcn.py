@@ -38,6 +38,7 @@ def perceptron(
     dtype: torch.dtype,
 ) -> TwoLayerPerceptron:
     """Return the perceptron of one hop, at its start."""
+    assert settings.first_layer_l2 != "auto"
     return TwoLayerPerceptron(
         n_features,
         n_classes,
@@ -69,7 +70,14 @@ class AdaGCNClassifier(BoostedClassifier):
     Features are propagated hop by hop (X, ÂX, Â²X, …), a small network is fitted on each hop,
     warm-started from the one before, and the votes are summed as multi-class AdaBoost (SAMME.R)
     does. Every hyper-parameter defaults to ``None``, which means the preset's value; ``params_``
-    holds what was used. With ``graph=None``, X is a feature matrix and every hop is X itself: a
+    holds what was used.
+
+    The default preset, ``"adaptive"``, first tries a few ways to scale, select and smooth the
+    features on the stopping nodes and keeps the best of each; ``choices_`` holds what it chose and
+    ``params_["look"]`` why. Without stopping nodes (``X_val``, or ``validation_fraction``) it has
+    nothing to choose by, and uses the settings of ``"instant"``.
+
+    With ``graph=None``, X is a feature matrix and every hop is X itself: a
     boosted perceptron in float64, for which the searched presets have 3 layers, no teleport, all
     columns and no pseudo-labels.
 
@@ -78,13 +86,16 @@ class AdaGCNClassifier(BoostedClassifier):
     >>> from adagcn.data import planted_partition
     >>> graph = planted_partition(n_nodes=200, n_classes=3, n_features=32, seed=0)
     >>> labeled = graph.node_ids[:60]
-    >>> clf = AdaGCNClassifier(graph, n_layers=3, max_epochs=20, random_state=0)
+    >>> clf = AdaGCNClassifier(graph, n_layers=3, validation_fraction=0.25, random_state=0)
     >>> clf = clf.fit(labeled, graph.classes[graph.labels[:60]])
     >>> clf.predict(graph.node_ids[60:]).shape
     (140,)
+    >>> "teleport" in clf.choices_
+    True
     """
 
     model_key = "adagcn"
+    default_preset = "adaptive"
     parameters = tuple(name for name in BoostedSettings.model_fields if name != "variant")
     switches = tuple(Variant.model_fields)
     beside = ("learner", *BoostedClassifier.beside)
@@ -99,15 +110,15 @@ class AdaGCNClassifier(BoostedClassifier):
         self,
         graph: Graph | None = None,
         *,
-        preset: str = "tuned",
+        preset: str = "adaptive",
         n_layers: int | Literal["auto"] | None = None,
-        teleport: float | None = None,
-        max_features: int | Literal["all"] | None = None,
+        teleport: float | Literal["auto"] | None = None,
+        max_features: int | Literal["all", "auto"] | None = None,
         feature_norm: str | None = None,
         hidden_units: int | None = None,
         dropout: float | None = None,
         hidden_dropout: float | None = None,
-        first_layer_l2: float | None = None,
+        first_layer_l2: float | Literal["auto"] | None = None,
         weight_decay: float | None = None,
         learning_rate: float | None = None,
         max_epochs: int | None = None,
@@ -115,7 +126,7 @@ class AdaGCNClassifier(BoostedClassifier):
         validation_fraction: float | None = None,
         reweight_rate: float | None = None,
         combine: str | None = None,
-        pseudo_labels: int | None = None,
+        pseudo_labels: int | Literal["auto"] | None = None,
         variant: Variant | None = None,
         learner: Any | None = None,
         class_weight: dict[Any, float] | str | None = None,

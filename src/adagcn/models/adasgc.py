@@ -34,6 +34,7 @@ def linear_map(
     dtype: torch.dtype,
 ) -> LinearLearner:
     """Return the linear map of one hop, at its start."""
+    assert settings.first_layer_l2 != "auto"
     return LinearLearner(
         n_features,
         n_classes,

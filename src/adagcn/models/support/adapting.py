@@ -6,9 +6,9 @@ What is decided depends on features, edges and the labels of training and stoppi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,16 @@ from adagcn.graph import Features, Graph
 from adagcn.models.support import problem as problems
 from adagcn.models.support.boosted_settings import BoostedSettings
 from adagcn.propagation.normalize import make_propagator
+from adagcn.training.hop_fitter import HopTask
 
-MOST_LAYERS = 24  # of a fit that chooses its depth, with teleport
-LAYERS_BEYOND = 8  # hops past the best one that such a fit goes on for, without teleport
+MOST_LAYERS = 24  # with teleport
+LAYERS_BEYOND = 8  # hops past the best one that a fit without teleport may go on for
 PSEUDO_LABELS = 500
+OPEN = ("feature_norm", "max_features", "teleport", "first_layer_l2", "pseudo_labels")
 FEW_LABELS = 0.25  # of the nodes: above that, pseudo-labels have little to add
+
+
+FitNetwork: TypeAlias = Callable[[BoostedSettings, HopTask], Any]
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,8 @@ class Decision:
         What was chosen, by the name of the setting.
     reason : str
         Why, in one sentence; empty where nothing was left to choose.
+    rows : ndarray or None
+        The looked-at rows, smoothed as decided.
     """
 
     settings: BoostedSettings
@@ -53,25 +60,29 @@ class Decision:
     coordinates: NDArray[np.float32] | None
     choices: dict[str, Any] = field(default_factory=dict)
     reason: str = ""
+    rows: NDArray[Any] | None = None
 
 
 def is_open(settings: BoostedSettings) -> bool:
     """Return whether a setting is left to a look."""
-    open_ones = (settings.feature_norm, settings.max_features, settings.teleport)
-    return "auto" in (*open_ones, settings.pseudo_labels)
+    return any(getattr(settings, name) == "auto" for name in OPEN)
 
 
 def as_before(settings: BoostedSettings, before: Mapping[str, Any]) -> BoostedSettings:
     """Return settings with what an earlier fit has decided, so that it can go on."""
-    names = ("feature_norm", "max_features", "teleport", "pseudo_labels")
-    decided = {each: before[each] for each in names if getattr(settings, each) == "auto"}
+    decided = {each: before[each] for each in OPEN if getattr(settings, each) == "auto"}
     most = before.get("variant.most_layers", settings.variant.most_layers)
     variant = settings.variant.model_copy(update={"most_layers": most})
     return settings.model_copy(update={**decided, "variant": variant})
 
 
 def decide(
-    settings: BoostedSettings, graph: Graph, nodes: LabeledNodes, n_classes: int, seed: int
+    settings: BoostedSettings,
+    graph: Graph,
+    nodes: LabeledNodes,
+    n_classes: int,
+    seed: int,
+    fit_network: FitNetwork,
 ) -> Decision:
     """Return the settings with everything decided that says "auto".
 
@@ -88,6 +99,8 @@ def decide(
         Number of classes.
     seed : int
         Draws rows where there are too many to look at.
+    fit_network : callable
+        Fits the perceptron of some settings on a task.
     """
     looked = LookedAt.drawn(nodes, n_classes, seed)
     decision = Decision(settings, graph.features, None, None)
@@ -95,7 +108,11 @@ def decide(
     for step in (_norm, _columns, _operator):
         decision, more = step(decision, graph, looked)
         tried += more
-    decision = _pseudo_labels(decision, graph, nodes)
+    few = len(nodes.train_nodes) <= FEW_LABELS * graph.n_nodes
+    decision, more = _penalty(decision, looked, few, fit_network)
+    tried += more
+    if decision.settings.pseudo_labels == "auto":
+        decision = _with(decision, {"pseudo_labels": PSEUDO_LABELS if few else 0})
     return replace(decision, reason=_in_words(decision, graph, tried))
 
 
@@ -139,19 +156,35 @@ def _operator(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decis
         decision.features, decision.columns, decision.coordinates, graph, plain
     )
     candidates = look.operators(look.TELEPORTS, look.PLAIN_HOPS)
-    chosen, tried = look.choose_operator(looked, source, candidates)
-    deepest = MOST_LAYERS if chosen.teleport else chosen.n_hops + 1 + LAYERS_BEYOND
+    chosen, rows, tried = look.choose_operator(looked, source, candidates)
     changes: dict[str, Any] = {"teleport": chosen.teleport}
-    if settings.n_layers == "auto":
-        changes["variant.most_layers"] = deepest
-    return _with(decision, changes), tried
+    if settings.n_layers == "auto" and chosen.teleport:
+        changes["n_layers"] = MOST_LAYERS  # hops converge: more of them do no harm
+    elif settings.n_layers == "auto":
+        changes["variant.most_layers"] = chosen.n_hops + 1 + LAYERS_BEYOND
+    return _with(decision, changes, rows=rows), tried
 
 
-def _pseudo_labels(decision: Decision, graph: Graph, nodes: LabeledNodes) -> Decision:
-    if decision.settings.pseudo_labels != "auto":
-        return decision
-    few = len(nodes.train_nodes) <= FEW_LABELS * graph.n_nodes
-    return _with(decision, {"pseudo_labels": PSEUDO_LABELS if few else 0})
+def _penalty(
+    decision: Decision, looked: LookedAt, few_labels: bool, fit_network: FitNetwork
+) -> tuple[Decision, list[Tried]]:
+    settings, rows = decision.settings, decision.rows
+    if settings.first_layer_l2 != "auto":
+        return decision, []
+    kind = "few labels" if few_labels else "many labels"
+    if few_labels and settings.feature_norm == "hellinger":
+        kind += ", square roots"
+    penalties = look.PENALTIES[kind]
+    if rows is None or settings.variant.learner == "ridge":
+        return _with(decision, {"first_layer_l2": penalties[0]}), []
+    # Without dropout: what it adds is as random as the differences that are looked for.
+    plain = settings.model_copy(update={"dropout": 0.0, "hidden_dropout": 0.0})
+
+    def fit(penalty: float, task: HopTask) -> Any:
+        return fit_network(plain.model_copy(update={"first_layer_l2": penalty}), task)
+
+    penalty, tried = look.choose_penalty(looked, rows, fit, penalties)
+    return _with(decision, {"first_layer_l2": penalty}), tried
 
 
 def _with(decision: Decision, changes: dict[str, Any], **parts: Any) -> Decision:

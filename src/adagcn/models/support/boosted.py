@@ -29,6 +29,7 @@ from adagcn.models.support import problem as problems
 from adagcn.models.support.adapting import Decision
 from adagcn.models.support.boosted_settings import (
     DEFAULTS,
+    LATER,
     PREFIX,
     BoostedSettings,
     Variant,
@@ -45,7 +46,13 @@ from adagcn.propagation.hops import Hop, stream_from
 from adagcn.propagation.scaling import scaled_rows
 from adagcn.propagation.source import MemorySource
 from adagcn.training.events import Events, LayerEvent, Reason, StopEvent, logger
-from adagcn.training.hop_fitter import ROWS_AT_ONCE, HopFitter, Learner, TrainingSettings
+from adagcn.training.hop_fitter import (
+    ROWS_AT_ONCE,
+    HopFitter,
+    HopTask,
+    Learner,
+    TrainingSettings,
+)
 
 COLLAPSED_BELOW = 0.1  # effective sample size, against the start, that deserves a warning
 _SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
@@ -165,6 +172,15 @@ class BoostedClassifier(NodeClassifier):
     def settable(cls) -> set[str]:
         """Return the flat names of all that ``--set`` and specs may set."""
         return super().settable() - {"variant"} | {PREFIX + switch for switch in cls.switches}
+
+    @classmethod
+    def completed(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of a record with the defaults of those that it leaves out.
+
+        Later settings are left out at their defaults, which a preset may have changed.
+        """
+        own = {PREFIX + switch for switch in cls.switches}
+        return {**{name: DEFAULTS[name] for name in LATER & own}, **params}
 
     @classmethod
     def preset_value(cls, preset: str, name: str) -> Any:
@@ -302,7 +318,10 @@ class BoostedClassifier(NodeClassifier):
                 features = problems.normalized_features(self.graph, settings.feature_norm)
                 return Decision(settings, features, self.columns_, self.coordinates_)
             nodes = hold_out(data.nodes, settings.validation_fraction, seed)
-            decision = adapting.decide(settings, self.graph, nodes, len(data.classes), seed)
+            fit_network = self._network_fits(data, seed)
+            decision = adapting.decide(
+                settings, self.graph, nodes, len(data.classes), seed, fit_network
+            )
             logger.info("chosen by a look: %s", decision.reason)
             return decision
         settings = settings.model_copy(update={"feature_norm": data.feature_norm})
@@ -311,6 +330,17 @@ class BoostedClassifier(NodeClassifier):
             self.coordinates_ if before else problems.node_coordinates(self.graph, settings)
         )
         return Decision(settings, data.features, columns, coordinates)
+
+    def _network_fits(self, data: FitData, seed: int) -> adapting.FitNetwork:
+        """Return what fits the network of some settings on a task, for a look; nobody is told."""
+
+        def fit(settings: BoostedSettings, task: HopTask) -> Any:
+            dtype, n_classes = problems.torch_dtype(task.rows.dtype), len(data.classes)
+            return BoostedClassifier._fit_hop(self, settings, n_classes, dtype, seed, Events())(
+                task
+            )
+
+        return fit
 
     def _basis(self, settings: BoostedSettings, data: FitData, seed: int) -> FitBasis:
         """Return what every layer of this fit rests on."""

@@ -177,9 +177,10 @@ class BoostedSettings(BaseModel):
         Share, "rate on the learner's input (stored values only, where features are sparse)"
     ] = 0.0
     hidden_dropout: Annotated[Share, "rate on the hidden layer"] = 0.0
-    first_layer_l2: Annotated[NonNegative, "λ of the penalty (λ/2)‖W0‖² on the first weights"] = (
-        5e-3
-    )
+    first_layer_l2: Annotated[
+        NonNegative | Literal["auto"],
+        'λ of the penalty (λ/2)‖W0‖² on the first weights; ``"auto"``: by a look',
+    ] = 5e-3
     weight_decay: Annotated[NonNegative, "coupled decay of all parameters"] = 1e-4
     learning_rate: Annotated[Positive, "learning rate of Adam"] = 0.01
     max_epochs: Annotated[Count, "maximum number of epochs per layer"] = 500

@@ -129,6 +129,11 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
     # What a family of models says of itself
 
     @classmethod
+    def completed(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of a record with those that it leaves out."""
+        return dict(params)
+
+    @classmethod
     def presets(cls) -> tuple[str, ...]:
         """Return the names of the presets, the default first."""
         raise NotImplementedError

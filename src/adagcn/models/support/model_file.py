@@ -136,7 +136,10 @@ class Manifest(_Strict):
     continuable: bool = False
     nodes_digest: str | None = None
     node_columns: str | None = None
-    n_threads: PositiveInt | None = None  # not in files of earlier releases
+    # Not in files of earlier releases:
+    n_threads: PositiveInt | None = None
+    choices: dict[str, Any] = {}  # what a look before the fit has chosen,
+    look: str | None = None  # and why, in words
     tensors: dict[str, TensorEntry]
     versions: dict[str, str]
 

@@ -51,6 +51,7 @@ Estimator = TypeVar("Estimator", bound=Any)
 
 
 COLUMN_SCALE = "column_scale"  # mean and deviation of the feature columns, where they are scaled
+LOOK = "look"  # in ``params_``: what was chosen before the fit, in words that no digest depends on
 _LEARNED = {"model", "preset", "params", "classes", "n_features", "on_graph"}
 
 
@@ -107,9 +108,8 @@ def _restored(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Es
     estimator: Estimator = _constructed(kind, file, graph)
     estimator.classes_ = manifest.classes.array()
     params = renamed(manifest.model, manifest.params) if file.version == 1 else manifest.params
-    estimator.params_ = Params(
-        {"preset": manifest.preset, **params, "n_threads": manifest.n_threads}
-    )
+    values = {"preset": manifest.preset, **params, "n_threads": manifest.n_threads}
+    estimator.params_ = Params(values if manifest.look is None else {**values, LOOK: manifest.look})
     estimator.n_features_in_ = manifest.n_features
     if manifest.feature_names is not None:
         estimator.feature_names_in_ = np.array(manifest.feature_names, dtype=object)
@@ -128,6 +128,7 @@ def _restored(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Es
         )
     if manifest.training is None:
         settings = _checked_settings(estimator.settings, params)
+        estimator.choices_ = manifest.choices
         boosted_layers.restore_boosted(estimator, file, settings)
     else:
         system = estimator.system
@@ -229,7 +230,7 @@ def _content(estimator: Any, *, continuable: bool) -> ModelFile:
         parts |= boosted_layers.continuation_tensors(estimator, state)
         layers = [*map(boosted_layers.with_stoppers, layers, state.layers)]
     graph = estimator.graph
-    beside = ("preset", "n_threads")
+    beside = ("preset", LOOK, "n_threads")
     params = {name: value for name, value in estimator.params_.items() if name not in beside}
     manifest = Manifest(
         model=estimator.model_key,
@@ -250,6 +251,8 @@ def _content(estimator: Any, *, continuable: bool) -> ModelFile:
         nodes_digest=None if state is None else state.nodes_digest,
         node_columns=estimator.node_columns_,
         n_threads=estimator.params_.get("n_threads"),
+        choices=getattr(estimator, "choices_", {}),
+        look=estimator.params_.get(LOOK),
         tensors={name: tensor_entry(tensor) for name, tensor in parts.items()},
         versions={name: version(name) for name in ("adagcn", "numpy", "torch")},
     )
