@@ -245,6 +245,7 @@ class BoostedClassifier(NodeClassifier):
     def prepared(self, call: FitCall, events: Events) -> PreparedFit:
         """Return a fit that is checked and ready to run, or to go on where a warm start may."""
         settings = self._settings_for(call)
+        self._check_judge(settings)
         before = None
         if not isinstance(self.warm_start, int | np.bool_):  # "no" would be true
             raise InputError("AGC-I648", "warm_start must be True or False", got=self.warm_start)
@@ -284,6 +285,14 @@ class BoostedClassifier(NodeClassifier):
         judged = call.X_val is not None or settings.validation_fraction > 0.0
         if self.graph is None or judged or not adapting.is_open(settings):
             return settings
+        instead = self.resolved_settings("instant")
+        if adapting.is_open(instead):
+            raise InputError(
+                "AGC-I653",
+                "a setting that says 'auto' is decided on stopping nodes",
+                got="no stopping nodes",
+                fix="pass X_val and y_val, or validation_fraction=0.2, or give its value",
+            )
         warnings.warn(
             f"preset {self.preset!r} chooses on stopping nodes, and there are none: it falls back "
             "to preset 'instant', which needs none; pass X_val and y_val, or "
@@ -291,7 +300,17 @@ class BoostedClassifier(NodeClassifier):
             PresetNotice,
             stacklevel=5,
         )
-        return self.resolved_settings("instant")
+        return instead
+
+    def _check_judge(self, settings: BoostedSettings) -> None:
+        variant, own = settings.variant, getattr(self, "learner", None)
+        if variant.judge == "left_out" and (own is not None or variant.learner != "ridge"):
+            raise InputError(
+                "AGC-I654",
+                "variant.judge='left_out' needs the ridge, which alone can leave a node out",
+                got=f"variant.learner={variant.learner!r}" if own is None else own,
+                fix="use Variant(learner='ridge', judge='left_out'), or judge='in_sample'",
+            )
 
     def _seed(self, before: FitState | None) -> int:
         """Return what all random streams of a fit grow from."""
@@ -315,8 +334,13 @@ class BoostedClassifier(NodeClassifier):
                 )
             if before is not None and before.basis is not None:
                 settings = adapting.as_before(settings, before.basis.settings)
-                features = problems.normalized_features(self.graph, settings.feature_norm)
-                return Decision(settings, features, self.columns_, self.coordinates_)
+                norm = problems.resolved_norm(settings.feature_norm, self.graph)
+                settings = settings.model_copy(update={"feature_norm": norm})
+                features = problems.normalized_features(self.graph, norm)
+                choices, reason = getattr(self, "choices_", {}), self.params_.get("look", "")
+                return Decision(
+                    settings, features, self.columns_, self.coordinates_, choices, reason
+                )
             nodes = hold_out(data.nodes, settings.validation_fraction, seed)
             fit_network = self._network_fits(data, seed)
             decision = adapting.decide(
