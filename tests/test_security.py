@@ -43,7 +43,7 @@ def test_a_model_file_holds_classes_but_no_node(graph, tmp_path):
     assert b"ham" in content
     assert b"the office" in content
     assert b"person-" not in content
-    learned = {"hidden", "output", "log_weight", "next_log_weight"}
+    learned = {"hidden", "output", "coefficients", "shares", "log_weight", "next_log_weight"}
     assert {name.split(".")[-1] for name in file.tensors} <= learned | {"columns"}
     assert {len(each) for name, each in file.tensors.items() if "log_weight" in name} == {12}
 
@@ -58,7 +58,7 @@ def test_a_file_to_be_continued_holds_positions_but_no_ids(graph, tmp_path):
 
 def test_what_a_file_holds_of_columns_and_of_a_graph_without_features(graph, tmp_path):
     named = replace(graph, feature_names=np.array(["age", "income", "height"]))
-    settings = {"n_layers": 1, "max_epochs": 1, "random_state": 0}
+    settings = {"preset": "tuned", "n_layers": 1, "max_epochs": 1, "random_state": 0}
     content, file = saved(
         AdaGCNClassifier(named, feature_norm="standard", **settings), tmp_path / "m"
     )

@@ -57,7 +57,7 @@ def test_the_same_bytes_again_and_with_any_workers(run_cli, tables, tmp_path, mo
     assert run_cli(*words, "--ledger", tmp_path / "a").stdout == first.stdout
     rows = first.facts["rows"]
     assert [(row["model"], row["preset"], row["n"]) for row in rows] == [
-        ("adagcn", "tuned", 4),
+        ("adagcn", "adaptive", 4),
         ("mlp", "tuned", 4),
     ]
     places = [(run["split"], run["init"]) for run in rows[0]["runs"]]

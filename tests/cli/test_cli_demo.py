@@ -29,7 +29,7 @@ def test_the_demo_fits_the_terminal_and_leaves_a_figure_and_a_model(
     lines = outcome.stdout.splitlines()
     commands = lines[lines.index("Next:") :]  # are not broken, so that they can be copied
     assert max(map(len, lines[1 : -len(commands)])) <= columns
-    for word in ("AdaGCN", "perceptron", "logistic regression", "hop 15", "●"):
+    for word in ("AdaGCN", "perceptron", "logistic regression", "adaptive", "Chosen on", "●"):
         assert word in outcome.stdout
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["adagcn-demo.adagcn", "adagcn-demo.png"]
@@ -39,8 +39,8 @@ def test_the_demo_in_json(run_cli, small_demo, tmp_path):
     facts = run_cli("demo", "--out-dir", tmp_path, "--json").facts
     ours, perceptron, _ = facts["comparison"]
     assert ours["accuracy"] == facts["accuracy"] > perceptron["accuracy"]
-    # The perceptron is the first layer of the ensemble: one learner on hop 0.
-    assert perceptron["accuracy"] == facts["accuracy_by_depth"][0]
+    assert "propagation" in facts["look"] or "teleport" in facts["look"]
+    assert "teleport" in facts["choices"]
     assert facts["figure"] == str(tmp_path / "adagcn-demo.png")
     again = run_cli("demo", "--out-dir", tmp_path, "--json").facts
     assert again["model_digest"] == facts["model_digest"]

@@ -432,9 +432,9 @@ def test_class_weights_reach_the_model_and_its_file(run_cli, uneven, tmp_path):
     assert none["model_digest"] == plain["model_digest"]
     assert load_model(out).class_weight == "balanced"
     shown = " ".join(run_cli("evaluate", out, *uneven).stdout.split())
-    assert "adagcn, preset tuned, class weight balanced split" in shown
+    assert "adagcn, preset adaptive, class weight balanced chosen" in shown
     shown = " ".join(run_cli(*words, "--class-weight", "balanced").stdout.split())
-    assert "adagcn, preset tuned, class weight balanced, seed 0" in shown
+    assert "adagcn, preset adaptive, class weight balanced, seed 0" in shown
 
 
 def test_uneven_classes_are_told_once_with_their_balanced_accuracy(run_cli, uneven, tmp_path):

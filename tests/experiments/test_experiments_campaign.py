@@ -170,7 +170,7 @@ def test_an_error_of_a_run_names_it_and_spares_the_others(cells, tmp_path, monke
 
     monkeypatch.setattr(campaign, "execute", failing)
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
-        match = r"adagcn \(tuned\) on toy, stratified:0, init 1: no memory"
+        match = r"adagcn \(adaptive\) on toy, stratified:0, init 1: no memory"
         with pytest.raises(ResourceError, match=match):
             train_missing(cells, toy.GRAPHS, ledger)
         assert len(list(ledger.rows())) == 4
@@ -228,4 +228,4 @@ def test_times_stand_apart(cells, trained):
     found = outcomes(cells, trained)
     times = json_times(found)
     assert times[0]["seconds"] == [trained[run.key].seconds for run in cells[0].runs]
-    assert "AdaGCN (tuned): 4 runs took" in render(time_table(SPEC, found), "text")
+    assert "AdaGCN (adaptive): 4 runs took" in render(time_table(SPEC, found), "text")

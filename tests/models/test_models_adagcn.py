@@ -18,7 +18,7 @@ from adagcn.errors import InputError, LayerWarning
 from adagcn.models import Variant
 from adagcn.training.random_streams import torch_stream
 
-QUICK = {"n_layers": 3, "max_epochs": 20, "random_state": 0}
+QUICK = {"preset": "tuned", "n_layers": 3, "max_epochs": 20, "random_state": 0}
 
 
 def test_the_whole_estimator_equals_the_oracle(task):
@@ -85,7 +85,7 @@ def test_any_scikit_learn_classifier_can_be_boosted(task, learner):
 
 
 def test_a_learner_without_probabilities_is_refused(task):
-    clf = AdaGCNClassifier(task.graph, learner=LinearSVC())
+    clf = AdaGCNClassifier(task.graph, preset="tuned", learner=LinearSVC())
     with pytest.raises(InputError, match="learner must be a classifier with predict_proba"):
         clf.fit(task.train, task.labels(task.train))
 
@@ -166,7 +166,7 @@ def test_cora_ml_is_learnt_and_repeats_to_the_byte(dataset_dir):
     ids = {part: graph.node_ids[getattr(split, f"{part}_nodes")] for part in ("train", "stop")}
     y = {part: graph.labels[graph.positions(nodes)] for part, nodes in ids.items()}
     fits = [
-        AdaGCNClassifier(graph, n_layers=5, hidden_units=32, random_state=0).fit(
+        AdaGCNClassifier(graph, preset="tuned", n_layers=5, hidden_units=32, random_state=0).fit(
             ids["train"], y["train"], X_val=ids["stop"], y_val=y["stop"]
         )
         for _ in range(2)

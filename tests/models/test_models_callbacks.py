@@ -10,7 +10,7 @@ from adagcn import AdaGCNClassifier, Callback
 from adagcn.errors import InputError, LayerWarning
 from adagcn.models import MODELS, Variant
 
-QUICK = {"n_layers": 4, "hidden_units": 8, "max_epochs": 6, "random_state": 0}
+QUICK = {"preset": "tuned", "n_layers": 4, "hidden_units": 8, "max_epochs": 6, "random_state": 0}
 
 
 class Recorder(Callback):

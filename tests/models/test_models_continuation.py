@@ -21,6 +21,7 @@ from adagcn.models.gcn import GCNClassifier
 from adagcn.models.support.model_file import ModelFile, read_model, tensor_entry, to_bytes
 
 QUICK = {
+    "preset": "tuned",
     "n_layers": 2,
     "hidden_units": 8,
     "max_epochs": 15,
@@ -233,7 +234,7 @@ def test_pseudo_labels_are_those_of_one_fit_to_the_bit(reweight_rate, n_first):
     """Many rows: a product of other rows would differ in the last bits."""
     graph = planted_partition(n_nodes=3000, n_classes=5, n_features=50, seed=1)
     X, y = graph.node_ids[:303], graph.labels[:303]
-    given = {"max_epochs": 2, "random_state": 0, "reweight_rate": reweight_rate}
+    given = {"max_epochs": 2, "random_state": 0, "reweight_rate": reweight_rate, "preset": "tuned"}
     whole = AdaGCNClassifier(graph, n_layers=11, **given).fit(X, y)
     grown = AdaGCNClassifier(graph, n_layers=n_first, warm_start=True, **given).fit(X, y)
     grown.set_params(n_layers=11).fit(X, y)
@@ -243,7 +244,7 @@ def test_pseudo_labels_are_those_of_one_fit_to_the_bit(reweight_rate, n_first):
 def test_a_learner_of_scikit_learn_goes_on_and_another_is_refused(task):
     def model(n_layers, weights):
         learner = DecisionTreeClassifier(class_weight=weights, random_state=0)
-        given = {"n_layers": n_layers, "pseudo_labels": 0, "random_state": 0}
+        given = {"preset": "tuned", "n_layers": n_layers, "pseudo_labels": 0, "random_state": 0}
         return AdaGCNClassifier(task.graph, learner=learner, warm_start=True, **given)
 
     y = task.labels(task.train)

@@ -60,7 +60,7 @@ def parameters(model):
 def quick(model, **settings):
     """Return those quick settings that the model has; explicit ones must exist."""
     assert set(settings) <= parameters(model)
-    short = QUICK_SYSTEM if model in SYSTEMS.values() else QUICK
+    short = QUICK_SYSTEM if model in SYSTEMS.values() else {"preset": "tuned", **QUICK}
     return {**{k: v for k, v in short.items() if k in parameters(model)}, **settings}
 
 

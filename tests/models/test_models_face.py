@@ -22,7 +22,7 @@ from adagcn.models.adasgc import AdaSGCClassifier
 from adagcn.models.support.boosted_settings import BoostedSettings
 from adagcn.models.support.settings import NOT_SETTINGS
 
-QUICK = {"n_layers": 2, "hidden_units": 4, "max_epochs": 3, "random_state": 0}
+QUICK = {"preset": "tuned", "n_layers": 2, "hidden_units": 4, "max_epochs": 3, "random_state": 0}
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 
 

@@ -14,7 +14,7 @@ from adagcn.errors import InputError, OtherGraphWarning
 from adagcn.models import MODELS
 
 NAMES = [f"f{i}" for i in range(12)]
-QUICK = {"n_layers": 3, "max_epochs": 20, "random_state": 0}
+QUICK = {"preset": "tuned", "n_layers": 3, "max_epochs": 20, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

@@ -95,7 +95,7 @@ def fitted(case: str, data_dir=None):
     name, key, *rest = case.split("/")
     graph = load_dataset(name, data_dir=data_dir)
     split = make_split(graph, "val:0")
-    given, preset = {"max_epochs": 5}, None
+    given, preset = {"max_epochs": 5}, "tuned" if key == "adagcn" else None
     if key in ("adagcn", "adasgc"):
         given["n_layers"] = 10
     if rest and rest[0] in VARIANTS:

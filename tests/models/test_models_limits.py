@@ -33,7 +33,7 @@ def test_a_network_that_is_too_wide_is_refused_with_its_numbers(key, hidden_unit
     model = MODELS[key](task.graph, hidden_units=hidden_units)
     match = rf"parameters .* would take [\d,.]+ GiB, .*got \{{.*'hidden_units': {hidden_units}"
     with pytest.raises(ResourceError, match=match):
-        model.fit(task.train, task.labels(task.train))
+        model.fit(task.train, task.labels(task.train), **task.stopping())
     assert not hasattr(model, "params_")
 
 
@@ -49,12 +49,13 @@ def test_a_network_that_is_too_wide_is_refused_with_its_numbers(key, hidden_unit
 )
 def test_so_are_too_many_members_and_heads(key, given, named, task):
     with pytest.raises(ResourceError, match=rf"would take .* GiB.* Lower .*{named}"):
-        MODELS[key](task.graph, **given).fit(task.train, task.labels(task.train))
+        MODELS[key](task.graph, **given).fit(task.train, task.labels(task.train), **task.stopping())
 
 
 @pytest.mark.parametrize("key", ["adagcn", "gcn", "gcnii"])
 def test_the_layers_of_a_network_count_together(key, task, monkeypatch):
     given = {"hidden_units": 256, "max_epochs": 1}
+    given |= {"preset": "tuned"} if key == "adagcn" else {}
     model = MODELS[key](task.graph, **given).fit(task.train, task.labels(task.train))
     parts = model.layers_[0].learner.learner.parameters() if key == "adagcn" else []
     sizes = [p.numel() for p in parts] or [t.size for t in model.fitted_.tensors().values()]
@@ -104,7 +105,9 @@ def test_a_hop_that_does_not_fit_is_refused_before_it_is_made(features, small_ma
 
 def test_meta_is_no_device(task):
     with pytest.raises(InputError, match=r"device cannot be used here.*got 'meta'"):
-        AdaGCNClassifier(task.graph, device="meta").fit(task.train, task.labels(task.train))
+        AdaGCNClassifier(task.graph, device="meta").fit(
+            task.train, task.labels(task.train), **task.stopping()
+        )
 
 
 @pytest.mark.parametrize("key", MODELS)
@@ -116,13 +119,13 @@ def test_features_past_the_range_of_their_type_are_refused(key, factor, task):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         with pytest.raises(InputError, match=r"features must be below \de\+17 in size.*float32"):
-            MODELS[key](graph).fit(task.train, task.labels(task.train))
+            MODELS[key](graph).fit(task.train, task.labels(task.train), **task.stopping())
 
 
 def test_large_features_can_be_divided(task):
     graph = replace(task.graph, features=task.graph.features.astype(np.float32) * np.float32(1e30))
     model = AdaGCNClassifier(graph, feature_norm="l1", n_layers=2, max_epochs=2)
-    model.fit(task.train, task.labels(task.train))
+    model.fit(task.train, task.labels(task.train), **task.stopping())
     assert np.isfinite(model.predict_proba(task.rest)).all()
 
 

@@ -32,7 +32,7 @@ from adagcn.models.support.model_file import (
     read_model,
 )
 
-QUICK = {"n_layers": 2, "max_epochs": 5, "random_state": 0}
+QUICK = {"preset": "tuned", "n_layers": 2, "max_epochs": 5, "random_state": 0}
 
 
 @pytest.fixture
@@ -49,7 +49,8 @@ def saved(task, tmp_path):
 def test_a_loaded_model_predicts_the_same_bytes(model, task, tmp_path, names):
     values = np.array(names)
     y, y_val = values[task.labels(task.train)], values[task.labels(task.stop)]
-    settings = {k: v for k, v in QUICK.items() if k in model().get_params()}
+    own = {**QUICK, "preset": model.default_preset}  # of AdaGCN, two learners on every hop
+    settings = {k: v for k, v in own.items() if k in model().get_params()}
     clf = model(task.graph, class_weight="balanced", **settings)
     clf.fit(task.train, y, X_val=task.stop, y_val=y_val)
     clf.save(tmp_path / "m.adagcn")
@@ -59,6 +60,7 @@ def test_a_loaded_model_predicts_the_same_bytes(model, task, tmp_path, names):
     assert back.classes_.dtype == clf.classes_.dtype
     assert back.model_digest_ == clf.model_digest_
     assert back.params_ == clf.params_
+    assert getattr(back, "choices_", {}) == getattr(clf, "choices_", {})
     assert back.stop_accuracy_ == clf.stop_accuracy_
     assert back.n_epochs_ == clf.n_epochs_
     assert back.class_weight == "balanced"
@@ -131,7 +133,7 @@ import sys
 from adagcn import AdaGCNClassifier
 from adagcn.data import planted_partition
 graph = planted_partition(n_nodes=60, n_classes=2, n_features=8, seed=0)
-clf = AdaGCNClassifier(graph, n_layers=2, max_epochs=5, random_state=0)
+clf = AdaGCNClassifier(graph, preset="tuned", n_layers=2, max_epochs=5, random_state=0)
 clf.fit(graph.node_ids[:20], graph.labels[:20]).save(sys.argv[1])
 """
     for name, hash_seed in (("a", "0"), ("b", "12345")):

@@ -28,7 +28,14 @@ def labeled(bare):
     return graph, known, source.labels[known], source.labels
 
 
-QUICK = {"n_layers": 4, "max_epochs": 30, "random_state": 0}
+QUICK = {"preset": "tuned", "n_layers": 4, "max_epochs": 30, "random_state": 0}
+
+
+def quick(kind):
+    """Return those of the settings that a model has."""
+    if kind is AdaGCNClassifier:
+        return QUICK
+    return {k: v for k, v in QUICK.items() if k == "random_state" or k in kind.setting_fields()}
 
 
 def test_coordinates_stand_for_the_nodes_and_no_node_is_left_out(bare):
@@ -98,8 +105,7 @@ def test_features_that_were_given_are_still_screened(bare):
 def test_the_same_nodes_in_another_order_keep_their_columns(bare, key):
     graph, known, y, _ = labeled(bare)
     kind = MODELS[key]
-    given = {k: v for k, v in QUICK.items() if k == "random_state" or k in kind.setting_fields()}
-    model = kind(graph, **given).fit(known, y)
+    model = kind(graph, **quick(kind)).fit(known, y)
     expected = model.predict_proba(graph.node_ids)
     order = np.random.default_rng(1).permutation(N_NODES)
     shuffled = Graph.from_scipy(graph.adjacency[order][:, order], node_ids=order)
@@ -142,7 +148,7 @@ def test_graphs_with_and_without_features_are_not_mixed(bare, key):
     features = np.random.default_rng(0).random((N_NODES, N_NODES), dtype=np.float32)
     featured = Graph.from_scipy(graph.adjacency, features)
     kind = MODELS[key]
-    given = {k: v for k, v in QUICK.items() if k in kind.setting_fields()} | {"max_epochs": 1}
+    given = quick(kind) | {"max_epochs": 1}
     for fitted_on, other in ((graph, featured), (featured, graph)):
         model = kind(fitted_on, **given).fit(known, y)
         with pytest.raises(InputError, match="AGC-I646"):

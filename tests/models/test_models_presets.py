@@ -123,6 +123,7 @@ def test_every_preset_fits_and_explicit_values_win(task, preset):
 def test_collapsing_weights_are_reported_with_the_layer(task):
     clf = AdaGCNClassifier(
         task.graph,
+        preset="tuned",
         n_layers=6,
         max_epochs=200,
         variant=Variant(weight_update="hastie"),
@@ -138,7 +139,12 @@ def test_collapsing_weights_are_reported_with_the_layer(task):
 def test_the_released_update_is_idle_for_two_classes_and_says_so(task):
     released = Variant(weight_update="released")
     clf = AdaGCNClassifier(
-        task.graph, n_layers=2, max_epochs=5, variant=released, reweight_rate=1.0
+        task.graph,
+        preset="tuned",
+        n_layers=2,
+        max_epochs=5,
+        variant=released,
+        reweight_rate=1.0,
     )
     with pytest.warns(LayerWarning, match="never moves the node weights of two classes"):
         clf.fit(task.train, task.labels(task.train) == 0)

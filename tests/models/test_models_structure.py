@@ -97,7 +97,8 @@ def watch_rows(found, monkeypatch):
 
 def fitted(task, *, max_epochs=3, stopping=True, **settings):
     settings = {"pseudo_labels": 0, "hidden_units": 4, "max_epochs": max_epochs, **settings}
-    model = AdaGCNClassifier(task.graph, n_layers=N_LAYERS, random_state=0, **settings)
+    settings |= {"preset": "tuned", "n_layers": N_LAYERS, "random_state": 0}
+    model = AdaGCNClassifier(task.graph, **settings)
     return model.fit(task.train, task.labels(task.train), **(task.stopping() if stopping else {}))
 
 
@@ -135,7 +136,7 @@ def test_pseudo_labels_come_with_the_labeled_rows_and_are_used_from_their_layer_
 def test_sparse_features_take_the_same_way(task, watch):
     values = np.where(task.graph.features > 2.5, task.graph.features, np.float32(0.0))
     thin = replace(task.graph, features=sparse.csr_array(values))
-    settings = {"pseudo_labels": 0, "hidden_units": 4, "max_epochs": 2}
+    settings = {"preset": "tuned", "pseudo_labels": 0, "hidden_units": 4, "max_epochs": 2}
     model = AdaGCNClassifier(thin, n_layers=N_LAYERS, random_state=0, **settings)
     model.fit(task.train, task.labels(task.train))
     assert watch.products == [False] * (N_LAYERS - 1)
@@ -147,9 +148,8 @@ def test_one_layer_never_makes_the_propagator(task, watch, monkeypatch):
         raise AssertionError("a single hop needs no adjacency")
 
     monkeypatch.setattr(source, "make_propagator", refuse)
-    AdaGCNClassifier(task.graph, n_layers=1, max_epochs=2, pseudo_labels=0).fit(
-        task.train, task.labels(task.train)
-    )
+    given = {"preset": "tuned", "n_layers": 1, "max_epochs": 2, "pseudo_labels": 0}
+    AdaGCNClassifier(task.graph, **given).fit(task.train, task.labels(task.train))
     assert watch.products == []
 
 

@@ -23,6 +23,7 @@ from adagcn.models.gcn import GCNClassifier
 from adagcn.training.events import Callback
 
 QUICK = {"n_layers": 2, "hidden_units": 4, "max_epochs": 3, "random_state": 0}
+TUNED = {"preset": "tuned", **QUICK}
 BOTH = pytest.mark.parametrize("kind", [AdaGCNClassifier, GCNClassifier])
 
 
@@ -43,7 +44,8 @@ class Watch(Callback):
 
 def fitted(kind, task, **given):
     watch = Watch()
-    model = kind(task.graph, **QUICK, **given)
+    quick = TUNED if kind is AdaGCNClassifier else QUICK
+    model = kind(task.graph, **quick, **given)
     model.fit(task.train, task.labels(task.train), **task.stopping(), callbacks=[watch])
     return model, watch.seen
 
@@ -116,8 +118,9 @@ def test_an_error_puts_back_what_was_set(kind, task, two_outside):
         def on_epoch(self, event) -> None:
             raise RuntimeError("in the middle")
 
+    quick = TUNED if kind is AdaGCNClassifier else QUICK
     with pytest.raises(RuntimeError, match="in the middle"):
-        kind(task.graph, **QUICK, n_threads=3).fit(
+        kind(task.graph, **quick, n_threads=3).fit(
             task.train, task.labels(task.train), callbacks=[Fails()]
         )
     assert torch.get_num_threads() == 2
@@ -163,7 +166,7 @@ def test_a_warm_start_may_have_another_number(task):
 
 
 def test_scikit_learn_sets_clones_and_searches_it(task):
-    model = AdaGCNClassifier(task.graph, n_threads=2, **QUICK)
+    model = AdaGCNClassifier(task.graph, n_threads=2, **TUNED)
     assert clone(model).get_params()["n_threads"] == 2
     assert clone(model).set_params(n_threads=None).n_threads is None
     ids = np.r_[task.train, task.stop]
@@ -182,9 +185,9 @@ def test_what_would_be_used_is_shown_before_a_fit(task):
 
 def test_without_a_graph_the_number_follows_from_the_matrix():
     rows = np.random.default_rng(0).random((1100, 1000))
-    model = AdaGCNClassifier(**QUICK).fit(rows, np.arange(1100) % 2)
+    model = AdaGCNClassifier(**TUNED).fit(rows, np.arange(1100) % 2)
     assert model.params_["n_threads"] == 2
-    small = AdaGCNClassifier(**QUICK).fit(rows[:20].tolist(), np.arange(20) % 2)
+    small = AdaGCNClassifier(**TUNED).fit(rows[:20].tolist(), np.arange(20) % 2)
     assert small.params_["n_threads"] == 1
 
 
@@ -219,7 +222,9 @@ labeled = graph.ids_and_labels(split.train_nodes)
 X_val, y_val = graph.ids_and_labels(split.stop_nodes)
 
 def seconds(n_threads):
-    model = AdaGCNClassifier(graph, n_layers=2, n_threads=n_threads, random_state=0)
+    model = AdaGCNClassifier(
+        graph, preset="tuned", n_layers=2, n_threads=n_threads, random_state=0
+    )
     start = time.process_time()
     model.fit(*labeled, X_val=X_val, y_val=y_val)
     return time.process_time() - start

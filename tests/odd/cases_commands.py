@@ -93,7 +93,13 @@ def usual_files() -> dict[str, Any]:
     labels, rows = np.array(["a", "b"])[ids // 6], np.eye(12, 4, dtype=np.float32) + 1
     graph = Graph.from_edges((ids, (ids + 1) % 12), features=rows, labels=labels)
     model = AdaGCNClassifier(
-        graph, n_layers=1, max_epochs=1, hidden_units=4, pseudo_labels=0, random_state=0
+        graph,
+        preset="tuned",
+        n_layers=1,
+        max_epochs=1,
+        hidden_units=4,
+        pseudo_labels=0,
+        random_state=0,
     )
     with TemporaryDirectory() as folder:
         graph.to_npz(f"{folder}/g.npz")
@@ -244,7 +250,7 @@ SETTINGS = [
         "a preset that there is not",
         fit("--preset", "best"),
         "AGC-I602",
-        "--preset must be one of tuned",
+        "--preset must be one of adaptive",
     ),
     Case("a setting without a value", fit("--set", "dropout"), "AGC-I805", "key=value"),
     Case("a value without a setting", fit("--set", "=3"), "AGC-I805", "'=3'"),

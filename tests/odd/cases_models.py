@@ -47,7 +47,7 @@ ENDS = np.stack([IDS, (IDS + 1) % N], axis=1)
 LABELS = np.array(["a"] * 6 + ["b"] * 6)
 ROWS = np.random.default_rng(0).random((N, 4)).astype(np.float32)
 TINY = {"max_epochs": 1, "random_state": 0}
-SHALLOW = {"n_layers": 1, "hidden_units": 4, "patience": 1, "pseudo_labels": 0}
+SHALLOW = {"preset": "tuned", "n_layers": 1, "hidden_units": 4, "patience": 1, "pseudo_labels": 0}
 ALL = (N, 2)  # the shape of the probabilities of all nodes
 DATES = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[IDS // 6]
 
@@ -276,7 +276,7 @@ SETTINGS = [
 # Names of settings, presets and switches
 NAMES = [
     Case("a misspelled preset", fits(preset="tunned"), "AGC-I602", "Did you mean 'tuned'"),
-    Case("no preset at all", fits(preset=None), "AGC-I602", "preset must be one of tuned"),
+    Case("no preset at all", fits(preset=None), "AGC-I602", "preset must be one of adaptive"),
     Case(
         "the paper's preset on a graph of one's own",
         fits(preset="paper"),

@@ -249,9 +249,10 @@ def _fit_section(
 
 
 def fit_whole(task: Task, key: str, plan: LargePlan, seed: int) -> _Fit:
-    """Fit one system and score it."""
+    """Fit one system and score it; AdaGCN is ``tuned``."""
     kind = model_class("adagcn" if _is_adagcn(key) else key)
-    model: Any = kind(task.graph, **_settings(key, plan), random_state=seed)
+    preset = "tuned" if _is_adagcn(key) else kind.default_preset
+    model: Any = kind(task.graph, preset=preset, **_settings(key, plan), random_state=seed)
     seconds = seconds_of(lambda: model.fit(**task.labeled))
     nodes, labels = task.graph.ids_and_labels(task.split.score_nodes)
     staged = model.staged_predict(nodes) if _is_adagcn(key) else [model.predict(nodes)]

@@ -105,7 +105,11 @@ def adagcn_task(
 ) -> AdaGCNTask:
     """Return AdaGCN on a task: ``tuned`` at the given width, on the given columns."""
     model = AdaGCNClassifier(
-        task.graph, hidden_units=hidden_units, max_features=max_features, random_state=task.seed
+        task.graph,
+        preset="tuned",
+        hidden_units=hidden_units,
+        max_features=max_features,
+        random_state=task.seed,
     )
     return AdaGCNTask(model, model.prepared(FitCall(**task.labeled), Events()), task.seed)
 

@@ -108,6 +108,7 @@ def fit_job(job: Job) -> None:
     graph, sizes = job.graph, job.sizes
     model = AdaGCNClassifier(
         graph,
+        preset="tuned",
         n_layers=sizes.depth,
         hidden_units=sizes.hidden,
         max_features="all",

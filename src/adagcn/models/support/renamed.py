@@ -18,7 +18,8 @@ BOOSTED = frozenset({"adagcn", "adasgc", "mlp", "logistic"})
 
 NEW_NAMES: Mapping[str, str] = MappingProxyType(
     {
-        **{name: f"{PREFIX}{name}" for name in Variant.model_fields},
+        # A constructor's ``learner`` is another thing: an estimator of scikit-learn.
+        **{name: f"{PREFIX}{name}" for name in Variant.model_fields if name != "learner"},
         "adopted_nodes": "pseudo_labels",
         "adopted_from": f"{PREFIX}pseudo_label_from",
         "adopted_weight": f"{PREFIX}pseudo_label_weight",
