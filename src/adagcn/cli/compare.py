@@ -44,7 +44,7 @@ def compare(
             "--presets",
             metavar="P,Q|all",
             help="Presets to try with every model that has them.",
-            show_default="each model's own",
+            show_default="adaptive for adagcn, each other model's own",
         ),
     ] = None,
     splits: Annotated[

@@ -129,6 +129,9 @@ def _show(
         f"Trained on {run.labels['train']:,} labels, stopped on {run.labels['stop']:,}, scored on "
         f"{run.labels['score']:,} other nodes ({run.split}, preset {run.model.preset})."
     )
+    look = run.model.params_.get("look")
+    if look is not None:
+        console.print(f"Chosen on the stopping nodes: {look}.")
     rows = [[each.name, percent(each.accuracy), f"{each.seconds:.2f}"] for each in results]
     console.print()
     console.print(rows_table(["model", "accuracy", "seconds"], rows, width=console.width))

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.options import Common, with_option_groups
-from adagcn.cli.output import facts_table, note, percent, print_json, rows_table, screen
+from adagcn.cli.output import (
+    chosen_rows,
+    facts_table,
+    note,
+    percent,
+    print_json,
+    rows_table,
+    screen,
+)
 from adagcn.cli.predict import ModelFile
 from adagcn.cli.split_options import (
     SplitOptions,
@@ -38,6 +46,7 @@ def evaluate(
     label.
     """
     from adagcn.cli.scores import class_sizes, score_predictions, uneven_note
+    from adagcn.cli.training_run import choice_facts
     from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
 
@@ -69,6 +78,7 @@ def evaluate(
         "model": fitted.model_key,
         "model_digest": fitted.model_digest_,
         "preset": fitted.params_["preset"],
+        **choice_facts(fitted),
         "class_weight": fitted.class_weight,
         "dataset": graph.name,
         "graph": graph_facts(graph),
@@ -132,6 +142,7 @@ def _show(facts: dict[str, Any], graph: Graph, read: list[tuple[str, str]]) -> N
                 ("graph", repr(graph)),
                 *read,
                 ("model", f"{facts['model']}, {recipe}"),
+                *chosen_rows(facts["look"]),
                 *_label_rows(facts),
                 *measure_rows(facts),
                 ("macro F1", percent(facts["macro_f1"])),

@@ -11,6 +11,7 @@ from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.options import ClassWeight, Common, Force, with_option_groups
 from adagcn.cli.output import (
     check_out,
+    chosen_rows,
     facts_table,
     note,
     percent,
@@ -47,9 +48,10 @@ def fit(
         str | None,
         typer.Option(
             "--preset",
-            help="adagcn, adasgc, mlp, logistic: tuned, boosted, unweighted, paper or released; "
-            "other models: paper or authors.",
-            show_default="tuned; paper for other models",
+            help="adagcn: adaptive (chooses settings on the stopping nodes), tuned (one recipe for "
+            "all graphs) or instant (no epochs); adagcn, adasgc, mlp, logistic: tuned, boosted, "
+            "unweighted, paper or released; other models: paper or authors.",
+            show_default="adaptive; tuned for adasgc, mlp, logistic; paper for other models",
         ),
     ] = None,
     settings: Annotated[
@@ -141,7 +143,7 @@ def _save(model: NodeClassifier, out: Path) -> AdaGCNError | OSError | None:
 
 
 def _refit_facts(run: TrainingRun) -> dict[str, Any]:
-    names = ("labels", "stop_accuracy", "n_layers", "epochs", "seconds", "model_digest")
+    names = ("labels", "stop_accuracy", "n_layers", "epochs", "seconds", "model_digest", "look")
     return {name: value for name, value in run.facts().items() if name in names}
 
 
@@ -160,6 +162,7 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
                 ("split", facts["split"]),
                 ("labels", counts_in_words(facts["labels"])),
                 *_stand_in_rows(facts["coordinates"]),
+                *chosen_rows(facts["look"]),
                 *measure_rows(facts),
                 ("on stop nodes", "none" if stop_accuracy is None else percent(stop_accuracy)),
                 ("training", _amount(facts)),
@@ -190,13 +193,18 @@ def _refit_rows(refit: dict[str, Any] | None) -> list[tuple[str, str]]:
         return []
     told = f"on all labels, {counts_in_words(refit['labels'])}; {refit['seconds']:.1f} s"
     seen = "it has seen every label, so that the accuracy above is of the fit before it"
-    return [("refit", f"{told}; {seen}"), ("refit digest", refit["model_digest"][:16])]
+    return [
+        ("refit", f"{told}; {seen}"),
+        *chosen_rows(refit["look"]),
+        ("refit digest", refit["model_digest"][:16]),
+    ]
 
 
 def _amount(facts: dict[str, Any]) -> str:
     if facts["effective_sample_size"] is None:
         return counted(facts["epochs"], "epoch")
-    return f"{counted(facts['n_layers'], 'layer')}, {counted(facts['epochs'], 'epoch')}"
+    kept = " kept" if facts["params"]["n_layers"] == "auto" else ""
+    return f"{counted(facts['n_layers'], 'layer')}{kept}, {counted(facts['epochs'], 'epoch')}"
 
 
 def _layers_table(facts: dict[str, Any], width: int) -> Any:

@@ -125,6 +125,11 @@ def rows_table(
     return Group(*(part for block in blocks for part in (block, "")))
 
 
+def chosen_rows(look: str | None) -> list[tuple[str, str]]:
+    """Return the row that says what a model chose before its fit and why, if it chose anything."""
+    return [] if look is None else [("chosen", f"on the stopping nodes: {look}")]
+
+
 def percent(share: float) -> str:
     """Return a share of one as a percentage.
 

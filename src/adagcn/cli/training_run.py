@@ -78,8 +78,14 @@ class TrainingRun:
             "effective_sample_size": model.effective_sample_sizes_.tolist() if boosted else None,
             "epochs_by_layer": model.n_epochs_,
             "coordinates": _n_coordinates(model),
+            **choice_facts(model),
             "params": model.params_,
         }
+
+
+def choice_facts(model: NodeClassifier) -> dict[str, Any]:
+    """Return what was chosen before the fit, by setting, and why; nothing where all was given."""
+    return {"choices": getattr(model, "choices_", {}), "look": model.params_.get("look")}
 
 
 def _n_coordinates(model: NodeClassifier) -> int | None:

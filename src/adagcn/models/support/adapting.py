@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from adagcn.boosting import look
 from adagcn.boosting.fit_state import LabeledNodes
 from adagcn.boosting.look import LookedAt, Operator, Tried
+from adagcn.errors import counted
 from adagcn.graph import Features, Graph
 from adagcn.models.support import problem as problems
 from adagcn.models.support.boosted_settings import BoostedSettings
@@ -113,7 +114,7 @@ def decide(
     tried += more
     if decision.settings.pseudo_labels == "auto":
         decision = _with(decision, {"pseudo_labels": PSEUDO_LABELS if few else 0})
-    return replace(decision, reason=_in_words(decision, graph, tried))
+    return replace(decision, reason=_in_words(decision, tried))
 
 
 def _norm(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decision, list[Tried]]:
@@ -214,42 +215,64 @@ def _propagator(decision: Decision, graph: Graph) -> Any:
 # Words
 
 
-def _in_words(decision: Decision, graph: Graph, tried: Sequence[Tried]) -> str:
-    """Return what was chosen and why, in one sentence."""
-    parts = []
-    by_setting: dict[str, list[Tried]] = {}
-    for each in tried:
-        by_setting.setdefault(each.setting, []).append(each)
-    if "feature_norm" in by_setting:
-        parts.append(
-            _compared("features", by_setting["feature_norm"], decision.settings.feature_norm)
-        )
-    if len(by_setting.get("max_features", [])) > 1:
-        kept = decision.settings.max_features
-        parts.append(_compared("columns", by_setting["max_features"], kept))
-    if "teleport" in by_setting:
-        best = min(by_setting["teleport"], key=lambda each: each.loss)
-        parts.append(_smoothing(best, by_setting["teleport"]))
+def _in_words(decision: Decision, tried: Sequence[Tried]) -> str:
+    """Return what was chosen, each with its loss and that of the best other candidate."""
+    settings = decision.settings
+    parts: list[str] = []
+    chosen: dict[str, Any] = {
+        "feature_norm": settings.feature_norm,
+        "max_features": settings.max_features,
+        "teleport": _operator_of(settings.teleport, tried),
+        "first_layer_l2": settings.first_layer_l2,
+    }
+    for name, value in chosen.items():
+        candidates = [each for each in tried if each.setting == name]
+        if len(candidates) > 1:
+            parts.append(_compared(name, value, candidates, first=not parts))
     if "pseudo_labels" in decision.choices:
         n_pseudo = decision.choices["pseudo_labels"]
         parts.append(f"{n_pseudo} pseudo-labels" if n_pseudo else "no pseudo-labels")
-    return "; ".join(parts)
+    return ", ".join(parts)
 
 
-def _compared(what: str, tried: Sequence[Tried], value: Any) -> str:
+def _operator_of(teleport: float | str, tried: Sequence[Tried]) -> Operator | None:
+    """Return the best of the tried operators that has a teleport."""
+    ours = [
+        each for each in tried if each.setting == "teleport" and each.value.teleport == teleport
+    ]
+    return min(ours, key=lambda each: each.loss).value if ours else None
+
+
+def _compared(name: str, value: Any, tried: Sequence[Tried], *, first: bool) -> str:
+    """Return a choice with its loss and the lowest of the others, which may be a little lower."""
     chosen = next(each for each in tried if each.value == value)
-    others = ", ".join(f"{each.value} {each.loss:.3f}" for each in tried if each.value != value)
-    return f"{what} {value} (loss {chosen.loss:.3f}; {others})"
+    other = min((each for each in tried if each is not chosen), key=lambda each: each.loss)
+    loss, lowest = f"{chosen.loss:.2f}", f"{other.loss:.2f}"
+    how = "below" if chosen.loss < other.loss and loss != lowest else "close to"
+    label = "loss " if first else ""
+    what, _ = _names(name, chosen.value)
+    return f"{what} ({label}{loss}, {how} {lowest} {_names(name, other.value)[1]})"
 
 
-def _smoothing(best: Tried, tried: Sequence[Tried]) -> str:
-    def words(operator: Operator) -> str:
-        if operator.teleport:
-            return f"teleport {operator.teleport}"
-        return "no propagation" if operator.n_hops == 0 else f"{operator.n_hops} plain hops"
-
-    rest = sorted((each for each in tried if each is not best), key=lambda each: each.loss)
-    alone = next(each for each in tried if each.value == Operator(0.0, 0))
-    shown = dict.fromkeys([*rest[:1], *([alone] if alone is not best else [])])
-    others = ", ".join(f"{words(each.value)} {each.loss:.3f}" for each in shown)
-    return f"{words(best.value)} (loss {best.loss:.3f}; {others})"
+def _names(name: str, value: Any) -> tuple[str, str]:
+    """Return what a candidate is called where it is chosen, and where it is the other one."""
+    if name == "feature_norm":
+        roots = value == "hellinger"
+        return (
+            "square roots of features" if roots else "features as given",
+            "with square roots" if roots else "as given",
+        )
+    if name == "max_features":
+        return (
+            ("all columns", "with all")
+            if value == "all"
+            else (f"{value:,} columns", f"with {value:,}")
+        )
+    if name == "first_layer_l2":
+        return f"L2 {value:g}", f"with {value:g}"
+    if value.teleport:
+        return f"teleport {value.teleport:g}", f"with teleport {value.teleport:g}"
+    if not value.n_hops:
+        return "no propagation", "without propagation"
+    hops = counted(value.n_hops, "hop")
+    return f"{hops} without teleport", f"with {hops}"
