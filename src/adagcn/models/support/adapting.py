@@ -72,8 +72,9 @@ def is_open(settings: BoostedSettings) -> bool:
 def as_before(settings: BoostedSettings, before: Mapping[str, Any]) -> BoostedSettings:
     """Return settings with what an earlier fit has decided, so that it can go on."""
     decided = {each: before[each] for each in OPEN if getattr(settings, each) == "auto"}
-    most = before.get("variant.most_layers", settings.variant.most_layers)
-    variant = settings.variant.model_copy(update={"most_layers": most})
+    most = before.get("variant.most_layers")
+    switches = {} if most is None else {"most_layers": most}
+    variant = settings.variant.model_copy(update=switches)
     return settings.model_copy(update={**decided, "variant": variant})
 
 
@@ -94,8 +95,7 @@ def decide(
     graph : Graph
         Where the fit will be.
     nodes : LabeledNodes
-        Training nodes and stopping nodes. Without the latter, a candidate is judged by what it
-        says of each training node when left out of the fit.
+        Training nodes, and stopping nodes to judge candidates on.
     n_classes : int
         Number of classes.
     seed : int
@@ -128,6 +128,7 @@ def _norm(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decision,
             }
             propagator = _propagator(decision, graph)
             norm, tried = look.choose_norm(looked, candidates, propagator)
+    norm = problems.resolved_norm(norm, graph)  # "graph", where the norm was not left to a look
     features = problems.normalized_features(graph, norm)
     return _with(decision, {"feature_norm": norm}, features=features), tried
 
@@ -160,9 +161,11 @@ def _operator(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decis
     chosen, rows, tried = look.choose_operator(looked, source, candidates)
     changes: dict[str, Any] = {"teleport": chosen.teleport}
     if settings.n_layers == "auto" and chosen.teleport:
-        changes["n_layers"] = MOST_LAYERS  # hops converge: more of them do no harm
+        # Hops converge: more of them do no harm.
+        changes["n_layers"] = min(MOST_LAYERS, settings.variant.most_layers)
     elif settings.n_layers == "auto":
-        changes["variant.most_layers"] = chosen.n_hops + 1 + LAYERS_BEYOND
+        deepest = chosen.n_hops + 1 + LAYERS_BEYOND
+        changes["variant.most_layers"] = min(deepest, settings.variant.most_layers)
     return _with(decision, changes, rows=rows), tried
 
 
