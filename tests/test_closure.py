@@ -24,13 +24,13 @@ ALGORITHM = (
 )
 # Of the six files, docstrings and comments not counted. The last raise: what a closed-form learner
 # says of a row that it has not seen, which may move the node weights.
-MOST_LINES_OF_CODE = 795
+MOST_LINES_OF_CODE = 805
 
 # What importing AdaGCNClassifier loads of this package; 77 files with 10,127 lines before the rooms
 # were redrawn. Raise these numbers only with a reason: the last one was the closed-form learner and
 # the look that chooses settings with it.
 MOST_FILES = 66
-MOST_LINES = 10_900
+MOST_LINES = 11_200
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -147,7 +147,7 @@ def test_forged_coefficients_are_refused(task, tmp_path, forge):
         load_model(path, graph=task.graph)
 
 
-@pytest.mark.parametrize("part", ["ridge.coefficients", "perceptron.hidden", "share"])
+@pytest.mark.parametrize("part", ["ridge.coefficients", "perceptron.hidden", "shares"])
 def test_forged_parts_of_both_are_refused(task, tmp_path, part):
     path = tmp_path / "m.adagcn"
     on(task, instant(task.graph, **BOTH)).save(path)

@@ -94,17 +94,18 @@ _ADAPTIVE: Mapping[str, Any] = MappingProxyType(
     }
 )
 
-# No epochs: a ridge on every hop, from the fifth on with pseudo-labels of those before it.
+# No epochs: a ridge on every hop, from the sixth on with pseudo-labels of those before it.
 _INSTANT: Mapping[str, Any] = MappingProxyType(
     {
-        "n_layers": 10,
-        "teleport": 0.1,
+        "n_layers": 8,
+        "teleport": 0.2,
+        "max_features": 2000,
         "feature_norm": "hellinger",
         "reweight_rate": 0.0,
-        "pseudo_labels": 500,
+        "pseudo_labels": 400,
         "variant.learner": "ridge",
-        "variant.voting_share": 0.75,
-        "variant.pseudo_label_from": 4,
+        "variant.voting_share": 0.4,
+        "variant.pseudo_label_from": 5,
         "variant.pseudo_label_weight": 0.7,
         "variant.pseudo_label_sharpness": 2.0,
     }
