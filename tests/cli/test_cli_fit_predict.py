@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -475,3 +476,31 @@ def test_a_wrong_class_weight_is_refused_with_the_right_ones(run_cli, uneven):
     outcome = run_cli("fit", *uneven, "--class-weight", "none", "--set", "class_weight=balanced")
     assert outcome.code == 3
     assert "--class-weight and --set class_weight exclude each other; got 'none'" in outcome.stderr
+
+
+def test_what_was_chosen_is_said_in_a_row_and_in_json(run_cli, tables, tmp_path, monkeypatch):
+    out = tmp_path / "m.adagcn"
+    words = [*tables.with_labels, *QUICK]
+    facts = run_cli("fit", *words, "--out", out, "--json").facts
+    assert facts["preset"] == "adaptive"
+    assert {"teleport", "feature_norm", "max_features"} <= set(facts["choices"])
+    assert len(facts["look"]) < 250
+    assert re.search(r"(no teleport, best at hop \d+|teleport 0\.\d+) \(", facts["look"])
+    monkeypatch.setenv("COLUMNS", "60")
+    sentence = f"chosen on the stopping nodes: {facts['look']}"
+    shown = run_cli("fit", *words).stdout
+    assert sentence in " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 60
+    saved = run_cli("evaluate", out, *tables.with_labels)
+    assert sentence in " ".join(saved.stdout.split())
+    saved = run_cli("evaluate", out, *tables.with_labels, "--json").facts
+    assert (saved["choices"], saved["look"]) == (facts["choices"], facts["look"])
+
+
+def test_where_nothing_is_chosen_nothing_is_said(run_cli, tables):
+    words = ["fit", *tables.with_labels, *QUICK, "--preset", "tuned"]
+    facts = run_cli(*words, "--json").facts
+    assert (facts["choices"], facts["look"]) == ({}, None)
+    assert "chosen" not in run_cli(*words).stdout
+    one = run_cli(*words, "--set", "teleport=auto", "--json").facts
+    assert set(one["choices"]) == {"teleport"}

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from adagcn.boosting import look
 from adagcn.boosting.fit_state import LabeledNodes
 from adagcn.boosting.look import LookedAt, Operator, Tried
-from adagcn.errors import counted
 from adagcn.graph import Features, Graph
 from adagcn.models.support import problem as problems
 from adagcn.models.support.boosted_settings import BoostedSettings
@@ -272,10 +271,7 @@ def _names(name: str, value: Any) -> tuple[str, str]:
             else (f"{value:,} columns", f"with {value:,}")
         )
     if name == "first_layer_l2":
-        return f"L2 {value:g}", f"with {value:g}"
+        return (f"L2 {value:g}", f"with {value:g}") if value else ("no L2", "without")
     if value.teleport:
         return f"teleport {value.teleport:g}", f"with teleport {value.teleport:g}"
-    if not value.n_hops:
-        return "no propagation", "without propagation"
-    hops = counted(value.n_hops, "hop")
-    return f"{hops} without teleport", f"with {hops}"
+    return f"no teleport, best at hop {value.n_hops}", f"at plain hop {value.n_hops}"
