@@ -44,8 +44,9 @@ def test_numbers_without_features_are_what_the_ledger_prints(
     words = ["compare", name, "--no-features", "--no-training", "--splits", "5", *ledger]
     found = []
     for more in (
-        ["--models", "adagcn,gcn,appnp,label_propagation"],
-        ["--models", "adagcn", "--set", "max_features=all"],
+        ["--models", "adagcn", "--presets", "tuned"],
+        ["--models", "gcn,appnp,label_propagation"],
+        ["--models", "adagcn", "--presets", "tuned", "--set", "max_features=all"],
     ):
         capsys.readouterr()
         assert main([*words, *more]) == 0

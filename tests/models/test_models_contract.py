@@ -298,7 +298,7 @@ def test_auto_depth_keeps_a_prefix_of_the_deep_model(model, task):
     )
     np.testing.assert_array_equal(auto.predict_proba(task.rest), fixed.predict_proba(task.rest))
     with pytest.raises(InputError, match="n_layers='auto' needs stopping nodes"):
-        model(task.graph, n_layers="auto").fit(task.train, y)
+        model(task.graph, **quick(model, n_layers="auto")).fit(task.train, y)
 
 
 @every_model
@@ -431,8 +431,8 @@ def test_serial_cross_validation_makes_no_copy_of_the_graph(model):
     features[:, 1:] = 0.0
     graph = Graph.from_scipy(sparse.eye_array(200, k=1) + sparse.eye_array(200, k=-1), features)
     ids, y = np.arange(40), np.arange(40) % 2
-    small = {"n_layers": 1, "max_epochs": 1, "hidden_units": 2, "random_state": 0}
-    clf = model(graph, **{k: v for k, v in small.items() if k in parameters(model)})
+    small = {"n_layers": 1, "max_epochs": 1, "hidden_units": 2}
+    clf = model(graph, **quick(model, **{k: v for k, v in small.items() if k in parameters(model)}))
     cross_val_score(clf, ids, y, cv=2)  # warm the caches of everything else
     tracemalloc.start()
     cross_val_score(clf, ids, y, cv=2)
@@ -562,6 +562,6 @@ def test_bad_settings_are_refused_by_name(model, task, settings, message):
 
 @having("n_layers", "learning_rate")
 def test_numpy_scalars_are_numbers_too(model, task):
-    clf = model(task.graph, n_layers=np.int64(2), learning_rate=np.float32(0.01), max_epochs=2)
-    clf.fit(task.train, task.labels(task.train))
+    given = {"n_layers": np.int64(2), "learning_rate": np.float32(0.01), "max_epochs": 2}
+    clf = model(task.graph, **quick(model, **given)).fit(task.train, task.labels(task.train))
     assert clf.params_["n_layers"] == 2
