@@ -81,7 +81,7 @@ def plan(
     graphs : mapping
         A graph for each data set of the spec.
     seed : int
-        Seed of the campaign; ``spec.seeds`` says how those of the runs come from it.
+        Seed of the campaign; ``seeds`` of row or spec says how those of the runs come from it.
     threads : int
         Threads that a run computes with.
     splits : mapping, optional
@@ -222,7 +222,7 @@ def _planned_cell(  # noqa: PLR0913
             split_digest=split.digest,
             train_per_class=column.train_per_class,
             init=init,
-            seed=_seed(spec, seed, split, init),
+            seed=_seed(row.seeds or spec.seeds, seed, split, init),
             threads=threads,
         )
         for split, init in product(used, range(spec.inits_of(row, column)))
@@ -230,8 +230,8 @@ def _planned_cell(  # noqa: PLR0913
     return PlannedCell(row, column, runs, used)
 
 
-def _seed(spec: Spec, seed: int, split: Split, init: int) -> int:
-    return seed + init if spec.seeds == "numbered" else derived_seed(seed, split.name, init)
+def _seed(seeds: str, seed: int, split: Split, init: int) -> int:
+    return seed + init if seeds == "numbered" else derived_seed(seed, split.name, init)
 
 
 class _Clock:

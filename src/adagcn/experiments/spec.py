@@ -138,6 +138,8 @@ class Row(_Part):
         Override those of the experiment.
     inits_on : dict
         Initializations on single columns, by label, instead of ``n_inits``.
+    seeds : {"numbered", "derived"}, optional
+        Overrides that of the experiment.
     columns : list of str, optional
         Labels of the columns that the row has; all by default.
     paper : str, optional
@@ -153,6 +155,7 @@ class Row(_Part):
     n_splits: Count | None = None
     n_inits: Count | None = None
     inits_on: dict[Name, Count] = {}
+    seeds: Literal["numbered", "derived"] | None = None
     columns: list[Name] | None = None
     paper: Name | None = None
     depth: Depth | None = None
