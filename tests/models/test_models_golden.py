@@ -1,7 +1,8 @@
 """Every model to the bit: what it learned and what it predicts, as before the last redesign.
 
 ``golden/golden.json`` holds SHA-256 digests of the parameters and of ``predict_proba`` of every
-model on the packaged Cora (``val:0``, few epochs) and of AdaGCN's presets on CiteSeer and Cora-ML.
+model on the packaged Cora (``val:0``, few epochs; AdaGCN as ``tuned`` unless a case says otherwise)
+and of AdaGCN's presets on CiteSeer and Cora-ML.
 They belong to one kind of processor and one set of libraries: ``arithmetic`` is a digest of what
 these do with fixed numbers. Where it is another, the mean probability of each class is compared
 instead.
@@ -57,6 +58,8 @@ VARIANTS = {
 CASES = [
     *(f"cora/{key}" for key in MODELS),
     *(f"cora/adagcn/{name}" for name in VARIANTS),
+    "cora/adagcn/adaptive",
+    "cora/adagcn/instant",
     *(
         f"{graph}/adagcn/{preset}"
         for graph in ("citeseer", "cora_ml")
