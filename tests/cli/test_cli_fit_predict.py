@@ -504,3 +504,12 @@ def test_where_nothing_is_chosen_nothing_is_said(run_cli, tables):
     assert "chosen" not in run_cli(*words).stdout
     one = run_cli(*words, "--set", "teleport=auto", "--json").facts
     assert set(one["choices"]) == {"teleport"}
+
+
+def test_without_stopping_nodes_the_default_says_what_it_does(run_cli, tables):
+    outcome = run_cli("fit", *tables.with_labels, "--split", "none", "--stop", 0, "--json")
+    assert "falls back to preset 'instant'" in outcome.stderr
+    assert "raise --stop" in outcome.stderr
+    assert "X_val" not in outcome.stderr
+    assert "validation_fraction" not in outcome.stderr
+    assert (outcome.facts["epochs"], outcome.facts["look"]) == (0, None)

@@ -44,6 +44,11 @@ FLAGS = {
     "offline=True": "--offline",
     "refit=True": "--refit",
 }
+# Remedies inside a warning that a program can follow and a command cannot.
+PHRASES = {
+    "pass X_val and y_val, or validation_fraction=0.2, to let it choose": "raise --stop, or use a "
+    "split that has stopping nodes, to let it choose",
+}
 # Hyper-parameters that messages name with a value.
 HYPER_PARAMETERS = (
     "combine",
@@ -90,6 +95,8 @@ def in_options(text: str) -> str:
     >>> in_options("lower train_per_class, or use validation_fraction=0")
     'lower --train-per-class, or use --set validation_fraction=0'
     """
+    for ours, theirs in PHRASES.items():
+        text = text.replace(ours, theirs)
     text = _FLAG.sub(lambda match: FLAGS[match[0]], text)
     text = _SWITCH.sub(
         lambda match: f"--set variant.{match['name']}={_typed(match['value'])}", text
