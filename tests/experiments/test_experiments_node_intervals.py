@@ -268,7 +268,8 @@ def test_processor_time_is_shown_where_all_runs_have_it():
     assert "2.50 [2.00, 3.00]" in text  # of two initializations
     assert "CPU seconds: processor time" in text
     assert (
-        "AdaGCN (tuned), predicting all scored nodes once, mean CPU seconds: 0.250 (Toy)." in text
+        "AdaGCN (adaptive), predicting all scored nodes once, mean CPU seconds: 0.250 (Toy)."
+        in text
     )
     times = json_times(found)
     assert times[0]["mean_fit_cpu_seconds"] == 2.5

@@ -47,6 +47,7 @@ def test_table2_is_the_papers_protocol():
     sizes = {(row.preset, row.columns is None): size_of(spec, row) for row in ours}
     assert sizes == {
         ("tuned", True): (20, {5}), ("boosted", True): (20, {5}),
+        ("adaptive", True): (20, {5}), ("instant", True): (20, {1}),
         ("unweighted", True): (20, {5}), ("released", True): (20, {1}), ("paper", True): (20, {1}),
         ("released", False): (1, {1}), ("paper", False): (1, {1}),  # at the paper's own width
     }  # fmt: skip

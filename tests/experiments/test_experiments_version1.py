@@ -63,10 +63,12 @@ def test_an_old_ledger_is_brought_up_to_date_when_something_is_added(old):
 
 def test_the_same_experiment_finds_its_old_runs_and_trains_nothing(old, capsys):
     words = ["compare", "cora", "--models", "adagcn,gcn", "--splits", "2", "--inits", "1"]
+    words += ["--presets", "tuned,paper"]  # the defaults when the runs were made
     words += ["--set", "max_epochs=2", "--ledger", str(old), "--no-training", "--json"]
     assert main(words) == 0
     cells = json.loads(capsys.readouterr().out)["rows"]
-    assert {cell["model"]: round(100 * cell["mean"], 2) for cell in cells} == {
+    found = [cell for cell in cells if cell["mean"] is not None]  # adagcn has no run of paper
+    assert {cell["model"]: round(100 * cell["mean"], 2) for cell in found} == {
         "adagcn": 68.95,
         "gcn": 39.13,
     }
