@@ -31,8 +31,8 @@ TELEPORTS = (0.0, 0.05, 0.1, 0.2, 0.4)
 PLAIN_HOPS = (0, 1, 2, 4, 8, 12)  # steps without teleport; with teleport there are always 12
 N_HOPS = 12
 TOLERANCE = 0.01  # a cheaper choice may have this much more loss
-# A lone ridge likes more smoothing than a fit of many hops: the usual teleport stands unless another
-# one has this much less loss.
+# A lone ridge likes more smoothing than a fit of many hops does: the usual teleport stands unless
+# another has this much less loss.
 USUAL_TELEPORT, TELEPORT_MARGIN = 0.2, 0.05
 # L2 of the perceptron: the first of these stands unless another has this much less loss.
 PENALTIES = {
@@ -43,6 +43,9 @@ PENALTIES = {
 PENALTY_MARGIN = 0.015
 TEMPERATURES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5)
 MOST_ROWS = {"train": 2000, "stop": 1000}  # that a look reads; of more it draws so many
+
+# What a look may cost on a large graph: entries of rows of Â², and numbers multiplied for its hops.
+MOST_ENTRIES, MOST_WORK, FEWEST_HOPS = 50_000_000, 1e11, 4
 
 # All that decides about a choice, as a run's key holds it.
 RULE = (
@@ -123,11 +126,16 @@ def _some(n: int, most: int, seed: int, place: int) -> NDArray[np.intp]:
 def near_rows(
     features: Features, propagator: sparse.csr_array | None, nodes: NDArray[np.intp]
 ) -> Features:
-    """Return (X + ÂX + Â²X)/3 of some nodes, for all columns: a few rows of Â² are sparse."""
+    """Return (X + ÂX + Â²X)/3 of some nodes, for all columns: a few rows of Â² are sparse.
+
+    Where they would not be, in a large graph of many edges, it is (X + ÂX)/2.
+    """
     rows = features[nodes]
     if propagator is None:
         return rows
     once = propagator[nodes]
+    if np.diff(propagator.indptr)[once.indices].sum(dtype=np.int64) > MOST_ENTRIES:
+        return (rows + once @ features) * np.asarray(0.5, dtype=features.dtype)
     return (rows + once @ features + (once @ propagator) @ features) * np.asarray(
         1 / 3, dtype=features.dtype
     )
@@ -187,11 +195,22 @@ class Operator:
         return np.asarray(shares)
 
 
-def operators(teleports: Iterable[float], plain_hops: Iterable[int]) -> list[Operator]:
-    """Return the candidates: plain hops where teleport may be zero, twelve hops with the others."""
+def affordable_hops(n_edges: int, n_columns: int) -> int:
+    """Return how many hops a look follows: twelve, and four where a hop is a lot of work.
+
+    >>> affordable_hops(200_000, 2000), affordable_hops(100_000_000, 600)
+    (12, 4)
+    """
+    return N_HOPS if N_HOPS * n_edges * n_columns <= MOST_WORK else FEWEST_HOPS
+
+
+def operators(
+    teleports: Iterable[float], plain_hops: Iterable[int], n_hops: int = N_HOPS
+) -> list[Operator]:
+    """Return the candidates: plain hops where teleport may be zero, ``n_hops`` with the others."""
     found = []
     for teleport in teleports:
-        hops = plain_hops if teleport == 0.0 else (N_HOPS,)
+        hops = [each for each in plain_hops if each <= n_hops] if teleport == 0.0 else [n_hops]
         found += [Operator(teleport, each) for each in hops]
     return found
 

@@ -113,7 +113,7 @@ def decide(
     tried += more
     if decision.settings.pseudo_labels == "auto":
         decision = _with(decision, {"pseudo_labels": PSEUDO_LABELS if few else 0})
-    return replace(decision, reason=_in_words(decision, tried))
+    return replace(decision, reason=_in_words(decision, tried), rows=None)
 
 
 def _norm(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decision, list[Tried]]:
@@ -156,7 +156,8 @@ def _operator(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decis
     source = problems.hop_source(
         decision.features, decision.columns, decision.coordinates, graph, plain
     )
-    candidates = look.operators(look.TELEPORTS, look.PLAIN_HOPS)
+    n_hops = look.affordable_hops(graph.adjacency.nnz, source.features.shape[1])
+    candidates = look.operators(look.TELEPORTS, look.PLAIN_HOPS, n_hops)
     chosen, rows, tried = look.choose_operator(looked, source, candidates)
     changes: dict[str, Any] = {"teleport": chosen.teleport}
     if settings.n_layers == "auto" and chosen.teleport:
