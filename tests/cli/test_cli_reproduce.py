@@ -119,16 +119,19 @@ def test_the_shipped_tables_are_planned(run_cli, dataset_dir, tmp_path, monkeypa
     words = ["--no-training", "--json", "--ledger", tmp_path / "x", "--datasets", "cora_ml"]
     rows = run_cli("reproduce", "table2", *words).facts["rows"]
     planned = [(row["model"], row["preset"], row["planned"]) for row in rows]
-    assert planned[:7] == [
+    assert planned[:9] == [
         ("adagcn", "tuned", 100), ("adagcn", "boosted", 100), ("adagcn", "unweighted", 100),
+        ("adagcn", "adaptive", 100), ("adagcn", "instant", 20),
         ("adagcn", "released", 20), ("adagcn", "paper", 20),
         ("adagcn", "released", 1), ("adagcn", "paper", 1),  # at the paper's own width
     ]  # fmt: skip
     often = {("gcn_es", "paper"), ("appnp", "paper")}
-    for model, preset, count in planned[7:]:
+    for model, preset, count in planned[9:]:
         assert count == (100 if (model, preset) in often else 20)
     rows = run_cli("reproduce", "table3", *words, "--models", "adagcn").facts["rows"]
-    assert [(row["train_per_class"], row["planned"]) for row in rows] == [(8, 100), (16, 100)]
+    assert [(row["preset"], row["train_per_class"], row["planned"]) for row in rows] == [
+        ("tuned", 8, 100), ("tuned", 16, 100), ("adaptive", 8, 40), ("adaptive", 16, 40),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
