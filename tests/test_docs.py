@@ -18,6 +18,8 @@ ROOT = Path(__file__).parent.parent
 @pytest.mark.slow
 def test_tables_of_the_documentation_are_what_the_ledger_prints(dataset_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("ADAGCN_DATA", str(dataset_dir))  # a run is known by the digest of its data
+    if not (Path(dataset_dir) / "development").is_dir():
+        pytest.skip("the development graphs of one table are not in the data folder")
     path = ROOT / "tools" / "fill_tables.py"
     spec = importlib.util.spec_from_file_location("fill_tables", path)
     tool = importlib.util.module_from_spec(spec)
