@@ -295,7 +295,8 @@ class BoostedClassifier(NodeClassifier):
             )
         warnings.warn(
             f"preset {self.preset!r} chooses on stopping nodes, and there are none: it falls back "
-            "to preset 'instant', which needs none; pass X_val and y_val, or "
+            "to preset 'instant', a ridge without epochs (max_epochs and other settings of the "
+            "perceptron do nothing), which needs none; pass X_val and y_val, or "
             "validation_fraction=0.2, to let it choose",
             PresetNotice,
             stacklevel=5,
