@@ -6,8 +6,9 @@ import experiment_fixtures as toy
 import numpy as np
 import pytest
 
+from adagcn.errors import InputError
 from adagcn.experiments.campaign import plan
-from adagcn.experiments.outcome import outcomes
+from adagcn.experiments.outcome import against_best, outcomes
 from adagcn.experiments.outcome_tables import accuracy_table, json_rows
 from adagcn.experiments.tables import render
 from adagcn.report.experiment_figures import depth_curves
@@ -78,3 +79,96 @@ def test_curves_come_from_staged_fits_and_from_rows_at_several_depths():
     assert panel["SGC"].depths == (1, 3)
     np.testing.assert_allclose(panel["SGC"].mean, [0.7, 0.8])
     assert panel["SGC"].n == (2, 2)
+
+
+GRID_ROWS = [
+    {"label": "AdaGCN", "model": "adagcn", "settings": toy.QUICK},
+    {"label": "chosen", "model": "logistic", "grid": {"C": [1.0, 10.0, 100.0]}},
+]
+
+
+def chosen(stop, scored, *, unfinished=()):
+    """Return spec and outcome of a grid with accuracies by (split, C)."""
+    spec = toy.toy_spec(rows=GRID_ROWS, n_inits=1)
+    (*_, cell) = cells = plan(spec, toy.GRAPHS)
+    at = {run.key: (int(run.split[-1]), run.params["C"]) for run in cell.runs}
+    results = {
+        key: toy.some_result(scored[place], stop_accuracy=stop[place])
+        for key, place in at.items()
+        if place not in unfinished
+    }
+    return spec, cell, outcomes(cells, results)[-1]
+
+
+STOP = {
+    (0, 1.0): 0.5,
+    (0, 10.0): 0.7,
+    (0, 100.0): 0.7,
+    (1, 1.0): 0.9,
+    (1, 10.0): 0.8,
+    (1, 100.0): 0,
+}
+SCORED = {
+    (0, 1.0): 0.9,
+    (0, 10.0): 0.2,
+    (0, 100.0): 0.8,
+    (1, 1.0): 0.3,
+    (1, 10.0): 0.9,
+    (1, 100.0): 1,
+}
+
+
+def test_a_grid_is_chosen_from_on_the_stopping_nodes_of_each_split():
+    spec, cell, found = chosen(STOP, SCORED)
+    assert len(cell.runs) == 6
+    # The first of equals, and whatever the scored nodes say.
+    assert found.accuracy.tolist() == [[0.2], [0.3]]
+    assert [run.params["C"] for run, _ in found.finished] == [10.0, 1.0]
+    table = accuracy_table(spec, [found])
+    assert table.rows[1].cells[0].n == table.rows[1].cells[0].planned == 2
+    note = "chosen: on each split the best of 3 settings on the stopping nodes (C 1.0 or 10.0 or"
+    assert any(each.startswith(note) for each in table.notes)
+
+
+def test_a_split_counts_once_its_whole_grid_is_finished():
+    _, _, found = chosen(STOP, SCORED, unfinished=[(1, 100.0)])
+    assert [run.split[-1] for run, _ in found.finished] == ["0"]
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [({"Q": [1.0]}, r"rows\[1\].grid is unknown"), ({"C": [1.0, -1.0]}, r"rows\[1\].grid: C")],
+)
+def test_a_grid_is_checked_before_any_run(grid, words):
+    with pytest.raises(InputError, match=words):
+        toy.toy_spec(rows=[GRID_ROWS[0], {**GRID_ROWS[1], "grid": grid}])
+
+
+def test_the_best_other_model_is_picked_on_one_half_and_compared_on_the_other():
+    rows = [
+        GRID_ROWS[0],
+        {"label": "own", "model": "adagcn", "settings": {**toy.QUICK, "n_layers": 1}},
+        {"label": "lucky", "model": "logistic", "settings": {"C": 1.0}},
+        {"label": "steady", "model": "logistic", "settings": {"C": 10.0}},
+    ]
+    spec = toy.toy_spec(rows=rows, n_splits=4, n_inits=1, against_best=True)
+    by_row = {
+        "AdaGCN": [0.1, 0.6, 0.1, 0.7],
+        "own": [1.0, 1.0, 1.0, 1.0],  # the same model is no other one
+        "lucky": [0.8, 0.3, 0.8, 0.2],
+        "steady": [0.7, 0.9, 0.7, 0.9],
+    }
+    cells = plan(spec, toy.GRAPHS)
+    results = {
+        run.key: toy.some_result(by_row[cell.row.label][int(run.split[-1])])
+        for cell in cells
+        for run in cell.runs
+    }
+    found = outcomes(cells, results)
+    ((picked, pair),) = against_best(found)
+    assert picked.cell.row.label == "lucky"
+    assert (pair.difference, pair.n_splits) == (pytest.approx(np.mean([0.3, 0.5])), 2)
+    text = render(accuracy_table(spec, found), "md")
+    assert "AdaGCN − lucky, the best other model on the even splits: +40.00" in text
+    silent = toy.toy_spec(rows=rows, n_splits=4, n_inits=1)
+    assert "even splits" not in render(accuracy_table(silent, found), "md")

@@ -34,7 +34,7 @@ class PlannedCell:
     row, column
         Where it stands in the table.
     runs : tuple of Run
-        Every split and initialization.
+        Every split and initialization; with a grid, every combination on each of them.
     splits : tuple of Split
         The splits of the runs, each once.
     """
@@ -43,6 +43,14 @@ class PlannedCell:
     column: Column
     runs: tuple[Run, ...]
     splits: tuple[Split, ...]
+
+    @property
+    def places(self) -> dict[tuple[str, int], list[Run]]:
+        """The runs by split and initialization: candidates for one place, in the grid's order."""
+        found: dict[tuple[str, int], list[Run]] = {}
+        for run in self.runs:
+            found.setdefault((run.split, run.init), []).append(run)
+        return found
 
 
 def load_graphs(
@@ -208,8 +216,10 @@ def _planned_cell(  # noqa: PLR0913
     threads: int,
 ) -> PlannedCell:
     graph = graphs[column.dataset]
-    model = build_model(row.model, graph, preset=row.preset, settings=spec.settings_of(row))
-    params = resolved_params(model)
+    candidates = [
+        resolved_params(build_model(row.model, graph, preset=row.preset, settings=settings))
+        for settings in spec.candidates_of(row)
+    ]
     used = tuple(splits[: spec.splits_of(row, column)])
     runs = tuple(
         Run(
@@ -225,7 +235,7 @@ def _planned_cell(  # noqa: PLR0913
             seed=_seed(row.seeds or spec.seeds, seed, split, init),
             threads=threads,
         )
-        for split, init in product(used, range(spec.inits_of(row, column)))
+        for split, init, params in product(used, range(spec.inits_of(row, column)), candidates)
     )
     return PlannedCell(row, column, runs, used)
 

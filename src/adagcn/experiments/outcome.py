@@ -38,7 +38,8 @@ class CellOutcome:
     cell : PlannedCell
         Its row and column, and all of its runs.
     finished : tuple of (Run, RunResult)
-        The finished runs that have the metric, in the order planned.
+        The finished runs that have the metric, in the order planned; of a row with a grid, those
+        that were chosen.
     metric : str
         The measure that is compared.
     against_first : PairedComparison or None
@@ -99,10 +100,7 @@ def outcomes(
         In the order of the cells.
     """
     done = {key: each for key, each in results.items() if each.score(metric) is not None}
-    found = [
-        CellOutcome(cell, tuple((r, done[r.key]) for r in cell.runs if r.key in done), metric)
-        for cell in cells
-    ]
+    found = [CellOutcome(cell, _finished(cell, done), metric) for cell in cells]
     at = {(each.cell.row.label, each.cell.column.label): each for each in found}
     label = cells[0].row.label
     richest = most_labels([cell.column for cell in cells])
@@ -121,6 +119,25 @@ def outcomes(
     return [compared(each) for each in found]
 
 
+def _finished(
+    cell: PlannedCell, done: Mapping[str, RunResult]
+) -> tuple[tuple[Run, RunResult], ...]:
+    """Return a run for each split and initialization whose candidates are all finished.
+
+    Of several candidates, the first with the best accuracy on the stopping nodes; the scored nodes
+    have no part in it.
+    """
+    return tuple(
+        max(((run, done[run.key]) for run in runs), key=_stop_accuracy)
+        for runs in cell.places.values()
+        if all(run.key in done for run in runs)
+    )
+
+
+def _stop_accuracy(finished: tuple[Run, RunResult]) -> float:
+    return finished[1].stop_accuracy or 0.0
+
+
 def most_labels(columns: Sequence[Column]) -> dict[str, Column]:
     """Return the column of each data set with the most training nodes per class."""
     richest: dict[str, Column] = {}
@@ -129,6 +146,50 @@ def most_labels(columns: Sequence[Column]) -> dict[str, Column]:
         if (column.train_per_class or 0) > (best.train_per_class or 0):
             richest[column.dataset] = column
     return richest
+
+
+def against_best(found: Sequence[CellOutcome]) -> list[tuple[CellOutcome, PairedComparison]]:
+    """Compare the first row with the best other model of each column.
+
+    The best of many is partly the luckiest. So it is picked by its mean on the splits of even
+    number, among the cells whose model is not the first row's, and compared on those of odd number.
+
+    Parameters
+    ----------
+    found : sequence of CellOutcome
+        The cells of a table, row by row.
+
+    Returns
+    -------
+    list of (CellOutcome, PairedComparison)
+        For each column with runs in both halves: the cell that was picked, and the first row minus
+        it.
+    """
+    row = found[0].cell.row
+    first = {each.cell.column.label: each for each in found if each.cell.row == row}
+    made = []
+    for label, one in first.items():
+        others = [
+            each
+            for each in found
+            if each.cell.column.label == label and each.cell.row.model != one.cell.row.model
+        ]
+        able = [each for each in others if _half(each, 0).finished]
+        picked = max(able, key=_even_mean, default=None)
+        pair = None if picked is None else _paired(_half(one, 1), _half(picked, 1))
+        if picked is not None and pair is not None:
+            made.append((picked, pair))
+    return made
+
+
+def _half(each: CellOutcome, remainder: int) -> CellOutcome:
+    """Return a cell with its runs on splits of even (0) or odd (1) number."""
+    kept = tuple(pair for pair in each.finished if _number(pair[0]) % 2 == remainder)
+    return replace(each, finished=kept)
+
+
+def _even_mean(each: CellOutcome) -> float:
+    return float(np.nanmean(_half(each, 0).scores))
 
 
 def _paired(one: CellOutcome, first: CellOutcome | None) -> PairedComparison | None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
-from adagcn.experiments.outcome import CellOutcome, most_labels
+from adagcn.experiments.outcome import CellOutcome, against_best, most_labels
 from adagcn.experiments.runs import RunResult
 from adagcn.experiments.spec import Column, Row, Spec
 from adagcn.experiments.statistics import PairedComparison
@@ -17,6 +17,7 @@ from adagcn.experiments.tables import Row as TableRow
 from adagcn.models.support.measures import METRICS
 
 _CPU_TIMES = "CPU seconds: processor time, summed over the threads of a fit."
+_CHOSEN_TIMES = "{label}: of the chosen fits; choosing took {n} fits on each split."
 _MIXED_TIMES = "Seconds by the clock: some runs are older and lack CPU seconds."
 
 
@@ -36,7 +37,7 @@ def accuracy_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
         for row in spec.rows
     )
     columns = tuple(column.label for column in spec.columns)
-    notes = tuple(_comparisons(spec, found))
+    notes = tuple(_choices(spec) + _comparisons(spec, found) + _leads(spec, found))
     measure = METRICS[found[0].metric] if found else METRICS["accuracy"]
     return Table(
         spec.title,
@@ -50,11 +51,16 @@ def accuracy_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
 
 def time_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
     """Return the seconds that the fits took: processor time if all runs have it."""
+    chosen = [
+        _CHOSEN_TIMES.format(label=row.label, n=len(spec.candidates_of(row)))
+        for row in spec.rows
+        if row.grid
+    ]
     results = [result for each in found for _, result in each.finished]
     n_with_cpu = sum(result.fit_cpu_seconds is not None for result in results)
     if n_with_cpu and n_with_cpu == len(results):
-        return _cpu_table(spec, found)
-    notes = [_MIXED_TIMES] if n_with_cpu else []
+        return _cpu_table(spec, found, chosen)
+    notes = [*([_MIXED_TIMES] if n_with_cpu else []), *chosen]
     rows = _timing_rows(spec, found, lambda result: result.seconds)
     columns = [column.label for column in spec.columns]
     return timing_table(f"{spec.title}: seconds of a fit", columns, rows, notes=notes)
@@ -86,11 +92,11 @@ def json_times(found: Sequence[CellOutcome]) -> list[dict[str, Any]]:
     ]
 
 
-def _cpu_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
+def _cpu_table(spec: Spec, found: Sequence[CellOutcome], chosen: Sequence[str]) -> Table:
     """Return the processor time of the fits, with that of predictions in the notes."""
     columns = [column.label for column in spec.columns]
     rows = _timing_rows(spec, found, lambda result: result.fit_cpu_seconds)
-    notes = [_CPU_TIMES]
+    notes = [_CPU_TIMES, *chosen]
     for row in _timing_rows(spec, found, lambda result: result.predict_cpu_seconds):
         means = [
             f"{fmean(seconds):.3f} ({column})"
@@ -136,8 +142,37 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _table_cell(spec: Spec, row: Row, column: Column, each: CellOutcome | None) -> Cell:
     if each is None:  # not part of the experiment, so nothing is missing
         return Cell.of(None, row.preset, planned=0)
-    published, planned = spec.published(row, column), len(each.cell.runs)
+    published, planned = spec.published(row, column), len(each.cell.places)
     return Cell.of(each.summary, row.preset, published=published, planned=planned)
+
+
+def _choices(spec: Spec) -> list[str]:
+    """Return what the rows with a grid choose from."""
+    return [
+        f"{row.label}: on each split the best of {len(spec.candidates_of(row))} settings on the "
+        f"stopping nodes ({'; '.join(f'{name} {_listed(row.grid[name])}' for name in row.grid)})."
+        for row in spec.rows
+        if row.grid
+    ]
+
+
+def _listed(values: Sequence[object]) -> str:
+    return " or ".join(map(str, values))
+
+
+def _leads(spec: Spec, found: Sequence[CellOutcome]) -> list[str]:
+    """Return how far the first row is from the best other model, where the spec asks for it."""
+    if not spec.against_best or not found:
+        return []
+    first = spec.rows[0].label
+    return [
+        comparison_note(
+            f"{picked.cell.column.label}, odd splits: {first}",
+            f"{picked.cell.row.label}, the best other model on the even splits",
+            pair,
+        )
+        for picked, pair in against_best(found)
+    ]
 
 
 def _comparisons(spec: Spec, found: Sequence[CellOutcome]) -> list[str]:
@@ -166,11 +201,12 @@ def _json_row(spec: Spec, each: CellOutcome) -> dict[str, Any]:
         "model": row.model,
         "preset": row.preset,
         "settings": spec.settings_of(row),
+        **({"grid": row.grid} if row.grid else {}),
         "dataset": column.dataset,
         "column": column.label,
         "train_per_class": column.train_per_class,
         "n": len(each.finished),
-        "planned": len(each.cell.runs),
+        "planned": len(each.cell.places),
         "mean": mean,
         "interval": None if summary is None else summary.interval,
         "node_interval": None if summary is None else summary.node_interval,

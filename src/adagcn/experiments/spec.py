@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import product
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -134,6 +135,9 @@ class Row(_Part):
         Key of the model and name of its preset, by default the model's own.
     settings : dict
         What differs from the preset.
+    grid : dict
+        Several values of some settings. Every combination is fitted on every split, and the cell
+        holds, split by split, the one with the best accuracy on the stopping nodes.
     n_splits, n_inits : int, optional
         Override those of the experiment.
     inits_on : dict
@@ -152,6 +156,7 @@ class Row(_Part):
     model: Name
     preset: Name
     settings: dict[str, Param] = {}
+    grid: dict[str, Annotated[list[Param], Field(min_length=1, max_length=100)]] = {}
     n_splits: Count | None = None
     n_inits: Count | None = None
     inits_on: dict[Name, Count] = {}
@@ -191,6 +196,10 @@ class Spec(_Part):
         Published numbers: row → column → mean and half width, in percent.
     published_decimals : int
         Number of decimals in the paper.
+    against_best : bool
+        Whether the notes compare the first row with the best other model of each column: picked on
+        the splits of even number, compared on those of odd number, so that luck in the one half
+        does not count in the other.
     seeds : {"numbered", "derived"}
         Seeds of the runs: the campaign's plus the number of the initialization, or one of its own
         for every split and initialization, so that runs of different splits are independent.
@@ -205,6 +214,7 @@ class Spec(_Part):
     settings: dict[str, Param] = {}
     paper: dict[Name, dict[Name, Published]] = {}
     published_decimals: Annotated[int, Field(ge=0, le=6)] = 2
+    against_best: bool = False
     seeds: Literal["numbered", "derived"] = "numbered"
 
     @model_validator(mode="before")
@@ -220,6 +230,14 @@ class Spec(_Part):
     def settings_of(self, row: Row) -> dict[str, Param]:
         """Return the settings of a row; its own override the experiment's."""
         return {**self.settings, **row.settings}
+
+    def candidates_of(self, row: Row) -> list[dict[str, Param]]:
+        """Return the settings of every combination of a row's grid; without one, its settings."""
+        fixed = self.settings_of(row)
+        return [
+            {**fixed, **dict(zip(row.grid, values, strict=True))}
+            for values in product(*row.grid.values())
+        ]
 
     def splits_of(self, row: Row, column: Column | None = None) -> int:
         """Return how many splits a row has, on one column or at most."""
@@ -246,9 +264,13 @@ class Spec(_Part):
 
 
 def _with_flat_settings(fields: Any) -> Any:
-    """Return fields with ``settings`` under flat names: TOML's ``variant.vote`` is a table."""
-    settings = fields.get("settings") if isinstance(fields, dict) else None
-    return {**fields, "settings": flattened(settings)} if isinstance(settings, dict) else fields
+    """Return fields with settings under flat names: TOML's ``variant.vote`` is a table."""
+    tables = {
+        key: flattened(fields[key])
+        for key in ("settings", "grid")
+        if isinstance(fields, dict) and isinstance(fields.get(key), dict)
+    }
+    return {**fields, **tables} if tables else fields
 
 
 def _rows_by_depth(row: Any) -> list[Any]:
@@ -299,20 +321,21 @@ def check_spec(spec: Spec, name: str) -> None:
 def _check_model(spec: Spec, row: Row, at: str) -> None:
     check_known(f"{at}.model", row.model, MODELS)
     check_known(f"{at}.preset", row.preset, presets_of(row.model))
-    settings = spec.settings_of(row)
-    for setting in settings:
-        error = moved(row.model, setting, settings_of(row.model))
-        if error is not None:
-            raise InputError(error.code, f"{at}.settings: {error.problem}", fix=error.fix)
-        check_known(f"{at}.settings", setting, settings_of(row.model))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PresetNotice)  # there is no graph to choose by yet
-            model = build_model(row.model, None, preset=row.preset, settings=settings)
-            model.resolved_settings()
-    except AdaGCNError as error:
-        problem = f"{at}.settings: {error.problem}"
-        raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
+    for key, names in (("settings", spec.settings_of(row)), ("grid", row.grid)):
+        for setting in names:
+            error = moved(row.model, setting, settings_of(row.model))
+            if error is not None:
+                raise InputError(error.code, f"{at}.{key}: {error.problem}", fix=error.fix)
+            check_known(f"{at}.{key}", setting, settings_of(row.model))
+    for settings in spec.candidates_of(row):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PresetNotice)  # there is no graph to choose by yet
+                model = build_model(row.model, None, preset=row.preset, settings=settings)
+                model.resolved_settings()
+        except AdaGCNError as error:
+            problem = f"{at}.{'grid' if row.grid else 'settings'}: {error.problem}"
+            raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
 
 
 def settings_of(model: str) -> set[str]:
