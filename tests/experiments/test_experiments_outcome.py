@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import experiment_fixtures as toy
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from adagcn.errors import InputError
 from adagcn.experiments.campaign import plan
 from adagcn.experiments.outcome import against_best, outcomes
 from adagcn.experiments.outcome_tables import accuracy_table, json_rows
+from adagcn.experiments.runs import nodes_digest, packed
 from adagcn.experiments.tables import render
 from adagcn.report.experiment_figures import depth_curves
 
@@ -172,3 +175,21 @@ def test_the_best_other_model_is_picked_on_one_half_and_compared_on_the_other():
     assert "AdaGCN − lucky, the best other model on the even splits: +40.00" in text
     silent = toy.toy_spec(rows=rows, n_splits=4, n_inits=1)
     assert "even splits" not in render(accuracy_table(silent, found), "md")
+
+
+def test_fresh_runs_are_scored_on_unseen_nodes_as_well():
+    spec = toy.toy_spec(n_splits=1, n_inits=1)
+    (cell, _) = plan(spec, toy.GRAPHS)
+    (split,) = cell.splits
+    right = np.zeros(len(split.score_nodes), dtype=bool)
+    right[:3] = True
+    result = toy.some_result(
+        right.mean(), right=packed(right), scored_digest=nodes_digest(split.score_nodes)
+    )
+    results = {run.key: result for run in cell.runs}
+    assert outcomes([cell], results)[0].unseen_accuracy is None  # not a fresh split
+    fresh = replace(cell, seen_nodes=np.sort(split.score_nodes[4:]))
+    (found,) = outcomes([fresh], results)
+    assert found.unseen_accuracy == 0.75
+    note = "AdaGCN, accuracy on the scored nodes that no validation split has seen: 75.00 (Toy)."
+    assert note in accuracy_table(spec, [found]).notes

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from adagcn.data.gasteiger import known_nodes
 from adagcn.data.splits import Split, parse_split
 from adagcn.engines import map_items
 from adagcn.errors import AdaGCNError
@@ -37,12 +41,15 @@ class PlannedCell:
         Every split and initialization; with a grid, every combination on each of them.
     splits : tuple of Split
         The splits of the runs, each once.
+    seen_nodes : ndarray of int64 or None
+        Of fresh splits, the nodes whose labels validation splits may have seen.
     """
 
     row: Row
     column: Column
     runs: tuple[Run, ...]
     splits: tuple[Split, ...]
+    seen_nodes: NDArray[np.int64] | None = None
 
     @property
     def places(self) -> dict[tuple[str, int], list[Run]]:
@@ -237,7 +244,8 @@ def _planned_cell(  # noqa: PLR0913
         )
         for split, init, params in product(used, range(spec.inits_of(row, column)), candidates)
     )
-    return PlannedCell(row, column, runs, used)
+    seen = known_nodes(graph) if spec.kind_on(column) == "fresh" else None
+    return PlannedCell(row, column, runs, used, seen)
 
 
 def _seed(seeds: str, seed: int, split: Split, init: int) -> int:

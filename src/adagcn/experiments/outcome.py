@@ -70,6 +70,20 @@ class CellOutcome:
         return all(result.right is not None for _, result in self.finished)
 
     @property
+    def unseen_accuracy(self) -> float | None:
+        """Mean accuracy of fresh runs on the scored nodes that no validation split has seen.
+
+        None for other splits, and if a run does not say which nodes it got right.
+        """
+        if self.cell.seen_nodes is None or not self.finished or not self.has_right_nodes:
+            return None
+        shares = [
+            right[~np.isin(split.score_nodes, self.cell.seen_nodes)].mean()
+            for split, right in _rights(self).values()
+        ]
+        return float(np.mean(shares))
+
+    @property
     def scores(self) -> NDArray[np.float64]:
         """The metric by split and initialization, NaN where a run is missing."""
         return _grids([self])[0]

@@ -37,7 +37,7 @@ def accuracy_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
         for row in spec.rows
     )
     columns = tuple(column.label for column in spec.columns)
-    notes = tuple(_choices(spec) + _comparisons(spec, found) + _leads(spec, found))
+    notes = tuple(_choices(spec) + _comparisons(spec, found) + _unseen(found) + _leads(spec, found))
     measure = METRICS[found[0].metric] if found else METRICS["accuracy"]
     return Table(
         spec.title,
@@ -160,6 +160,21 @@ def _listed(values: Sequence[object]) -> str:
     return " or ".join(map(str, values))
 
 
+def _unseen(found: Sequence[CellOutcome]) -> list[str]:
+    """Return the accuracy of fresh runs on nodes that had no part in any choice, by row."""
+    means: dict[str, list[str]] = {}
+    for each in found:
+        accuracy = each.unseen_accuracy
+        if accuracy is not None:
+            text = f"{100 * accuracy:.2f} ({each.cell.column.label})"
+            means.setdefault(each.cell.row.label, []).append(text)
+    return [
+        f"{label}, accuracy on the scored nodes that no validation split has seen: "
+        f"{', '.join(texts)}."
+        for label, texts in means.items()
+    ]
+
+
 def _leads(spec: Spec, found: Sequence[CellOutcome]) -> list[str]:
     """Return how far the first row is from the best other model, where the spec asks for it."""
     if not spec.against_best or not found:
@@ -210,6 +225,7 @@ def _json_row(spec: Spec, each: CellOutcome) -> dict[str, Any]:
         "mean": mean,
         "interval": None if summary is None else summary.interval,
         "node_interval": None if summary is None else summary.node_interval,
+        "unseen_accuracy": each.unseen_accuracy,
         "run_interval": None if summary is None else summary.run_interval,
         "std": None if summary is None else summary.std,
         "paper": published,
