@@ -1,0 +1,1 @@
+"""A look at a graph before anything is fitted for good: what it is like, and advice."""

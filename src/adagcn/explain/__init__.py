@@ -1,0 +1,1 @@
+"""Parts of one prediction, and how sure it is: formulas that know no model."""
