@@ -2,6 +2,7 @@
 #   make demo   trains on the packaged Cora graph and draws a figure
 #   make test   runs the checks of every change, in at most six minutes
 #   make test-full   runs every test there is, in at most twenty minutes
+# One more builds the documentation as a site: make docs
 #
 # Variables (make demo PYTHON=python3.12 TORCH_INDEX=...):
 #   PYTHON       the interpreter that makes the virtual environment
@@ -24,12 +25,13 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	--constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) $(PIP_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full format clean
+.PHONY: help demo test test-full docs format clean
 
 help:
 	@echo 'make demo     set up $(VENV), train on the packaged Cora graph, draw a figure'
 	@echo 'make test     set up $(VENV), check format, lint, types, layers; run the tests'
 	@echo 'make test-full  run every test, the contract suite on every model among them'
+	@echo 'make docs     build the documentation in docs/_build/html'
 	@echo 'make format   rewrite the code in the one format and fix what the linter can'
 	@echo 'make clean    remove $(VENV), caches and what the demo wrote'
 	@echo
@@ -60,12 +62,16 @@ test-full: $(VENV)/.installed-dev
 	$(PYTEST)
 	$(TOOK)
 
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --nitpicky docs docs/_build/html
+	@echo 'Open docs/_build/html/index.html'
+
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache adagcn-demo.png adagcn-demo.adagcn
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -75,10 +81,15 @@ $(VENV)/.installed-report: $(BIN)/python pyproject.toml constraints.txt
 	@$(INSTALL) --editable '.[report]'
 	@touch $@
 
+$(VENV)/.installed-docs: $(BIN)/python pyproject.toml constraints.txt
+	@echo 'Installing adagcn and what builds its documentation into $(VENV) ...'
+	@$(INSTALL) --editable '.[docs]'
+	@touch $(VENV)/.installed-report $@
+
 $(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
 	@echo 'Installing adagcn and its development tools into $(VENV) (minutes the first time) ...'
 	@$(INSTALL) --editable '.[dev]'
-	@touch $(VENV)/.installed-report $@
+	@touch $(VENV)/.installed-report $(VENV)/.installed-docs $@
 
 # No prerequisites: an environment that exists is kept, whatever its age.
 $(BIN)/python:

@@ -1,0 +1,85 @@
+"""The documentation as a site: it builds without a warning and asks nobody for anything."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+def extension(name):
+    spec = importlib.util.spec_from_file_location(name, DOCS / "extensions" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    out = tmp_path_factory.mktemp("site")
+    options = ["--quiet", "--fail-on-warning", "--keep-going", "--nitpicky"]
+    command = [sys.executable, "-m", "sphinx", *options, "-d", str(out / "trees"), str(DOCS)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [*command, str(out / "html")], capture_output=True, text=True, check=False, env=environment
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return out / "html"
+
+
+@pytest.mark.full
+def test_every_page_is_built(site):
+    for page in DOCS.rglob("*.md"):
+        if "_build" not in page.parts:
+            assert (site / page.relative_to(DOCS)).with_suffix(".html").is_file(), page
+
+
+@pytest.mark.full
+def test_no_page_loads_anything_from_another_host(site):
+    for page in [*site.rglob("*.html"), *site.rglob("*.css")]:
+        text = page.read_text(encoding="utf-8")
+        loaded = re.findall(
+            r"(?:<(?:script|img|link|iframe)\b[^>]*(?:src|href)=\"|url\()\s*(\S+)", text
+        )
+        assert not [each for each in loaded if re.match(r"[\"']?(?:https?:)?//", each)], page
+        assert "@import" not in text, page
+
+
+@pytest.mark.full
+def test_every_link_within_the_site_leads_to_a_page_and_a_heading(site):
+    pages = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
+    for page, text in pages.items():
+        for link in set(re.findall(r"<a\b[^>]*href=\"(?!https?:|mailto:|data:)([^\"]*)\"", text)):
+            path, _, place = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            assert target.exists(), f"{page.name} links to {link}"
+            if place and target in pages:
+                assert f'id="{place}"' in pages[target], f"{page.name} links to {link}"
+
+
+@pytest.mark.parametrize(
+    ("folder", "link", "led"),
+    [
+        ("docs", "../SECURITY.md#files", "/project/security.md#files"),
+        ("docs/guide", "../../README.md", "/index.md"),
+        (".", "docs/releasing.md", "/releasing.md"),
+        (".", "SECURITY.md", "/project/security.md"),
+        ("docs", "algorithm.md", "algorithm.md"),
+        ("docs", "../src/adagcn/graph.py", "../src/adagcn/graph.py"),
+        ("docs", "#table-2", "#table-2"),
+        ("docs", "https://arxiv.org/abs/1908.05081", "https://arxiv.org/abs/1908.05081"),
+    ],
+)
+def test_links_to_files_of_the_repository_lead_to_pages(folder, link, led):
+    rewritten = extension("repository_links").with_links_of_the_site(
+        f"see [it]({link}).", (ROOT / folder).resolve(), DOCS
+    )
+    assert rewritten == f"see [it]({led})."
