@@ -105,6 +105,14 @@ def test_forms(run_cli, command, style, start):
     assert outcome.stdout.startswith(start)
 
 
+def test_choices_instead_of_accuracy(run_cli, command):
+    outcome = run_cli(*command, "--choices")
+    assert outcome.code == 0
+    assert outcome.stdout.startswith("Two models on Cora: what was chosen\n")
+    assert "No run here chose anything." in outcome.stdout
+    assert run_cli(*command, "--no-training", "--choices", "--json").facts["choices"][0]["n"] == 2
+
+
 def test_parts_of_an_experiment(run_cli, command):
     words = ["--presets", "tuned", "--splits", 1, "--inits", 1, "--no-training", "--json"]
     rows = run_cli(*command, *words).facts["rows"]

@@ -10,6 +10,7 @@ import pytest
 
 from adagcn.errors import InputError
 from adagcn.experiments.campaign import plan
+from adagcn.experiments.choice_table import choice_table, json_choices, render_choices
 from adagcn.experiments.outcome import against_best, outcomes
 from adagcn.experiments.outcome_tables import accuracy_table, json_rows
 from adagcn.experiments.runs import nodes_digest, packed
@@ -193,3 +194,33 @@ def test_fresh_runs_are_scored_on_unseen_nodes_as_well():
     assert found.unseen_accuracy == 0.75
     note = "AdaGCN, accuracy on the scored nodes that no validation split has seen: 75.00 (Toy)."
     assert note in accuracy_table(spec, [found]).notes
+
+
+def test_choices_are_counted_by_cell_and_cut_to_the_width():
+    spec = toy.toy_spec(n_splits=3, n_inits=1)
+    cells = plan(spec, toy.GRAPHS)
+    chosen = [{"teleport": 0.2, "max_features": 1000}, {"teleport": 0.2}, {"teleport": 0.0}]
+    results = {
+        run.key: toy.some_result(choices=choices)
+        for run, choices in zip(cells[0].runs, chosen, strict=True)
+    }
+    found = outcomes(cells, results)
+    table = choice_table("Toy", found)
+    assert table.header == ["model", "data", "n", "teleport", "max_features"]
+    assert table.body == [[["AdaGCN"], ["Toy"], ["3"], ["0.2 (2), 0 (1)"], ["1,000"]]]
+    assert "AdaGCN  Toy   3  teleport" in render_choices(table, "text", 45)
+    assert render_choices(table, "csv").splitlines()[1] == 'AdaGCN,Toy,3,"0.2 (2), 0 (1)","1,000"'
+    assert json_choices(found)[0]["chosen"]["teleport"][0] == {"value": 0.2, "fits": 2}
+    none = choice_table("Toy", outcomes(cells, {}))
+    assert "No run here chose anything." in render_choices(none, "md")
+
+
+def test_what_a_grid_gave_is_a_choice():
+    rows = [{"label": "GCN", "model": "gcn", "grid": {"dropout": [0.1, 0.5]}}]
+    spec = toy.toy_spec(rows=rows, n_splits=1, n_inits=1)
+    cells = plan(spec, toy.GRAPHS)
+    stops = iter([0.4, 0.8])
+    results = {run.key: toy.some_result(stop_accuracy=next(stops)) for run in cells[0].runs}
+    (row,) = choice_table("Toy", outcomes(cells, results)).body
+    best = max(cells[0].runs, key=lambda run: results[run.key].stop_accuracy)
+    assert row[3] == [f"{best.params['dropout']:g}"]

@@ -48,6 +48,10 @@ class CampaignOptions:
     timing: Annotated[
         bool, typer.Option("--timing", help="Also show how long the fits took, in a second table.")
     ] = False
+    choices: Annotated[
+        bool,
+        typer.Option("--choices", help="Show the settings that were chosen, not the accuracy."),
+    ] = False
 
     def outcomes(
         self,
@@ -135,6 +139,7 @@ class CampaignOptions:
         style : {"text", "md", "csv", "latex"}
             Format of the tables; text fits the terminal.
         """
+        from adagcn.experiments.choice_table import choice_table, json_choices, render_choices
         from adagcn.experiments.outcome_tables import (
             accuracy_table,
             json_rows,
@@ -145,7 +150,12 @@ class CampaignOptions:
         if common.as_json:
             run_facts = {"seed": common.seed, "threads": common.threads}
             times = {"timing": json_times(found)} if self.timing else {}
-            print_json({**facts, **run_facts, "rows": json_rows(spec, found), **times})
+            chosen = {"choices": json_choices(found)} if self.choices else {}
+            print_json({**facts, **run_facts, "rows": json_rows(spec, found), **times, **chosen})
+            return
+        if self.choices:
+            table = choice_table(spec.title, found)
+            print(render_choices(table, style, screen().width), end="")
             return
         print(_written(accuracy_table(spec, found), style), end="")
         if self.timing:

@@ -276,7 +276,7 @@ def _csv(table: Table) -> str:
     unit = "seconds" if table.unit == "seconds" else "share"
     for row in table.rows:
         for column, cell in zip(table.columns, row.cells, strict=True):
-            names = map(_csv_text, (row.label, row.model, cell.preset, column))
+            names = map(csv_text, (row.label, row.model, cell.preset, column))
             shares = (cell.mean, *(cell.interval or (None, None)))
             paper = (*(cell.published or (None, None)), cell.difference)
             counts = (cell.n, cell.n_splits, cell.planned)
@@ -284,7 +284,7 @@ def _csv(table: Table) -> str:
     return sheet.getvalue()
 
 
-def _csv_text(text: str) -> str:
+def csv_text(text: str) -> str:
     """Return ``text`` marked as text where a spreadsheet would take it for a formula."""
     plain = one_line(text)
     return f"'{plain}" if plain.startswith(tuple("=+-@＝＋－＠")) else plain
