@@ -208,7 +208,7 @@ def test_choices_are_counted_by_cell_and_cut_to_the_width():
     table = choice_table("Toy", found)
     assert table.header == ["model", "data", "n", "teleport", "max_features"]
     assert table.body == [[["AdaGCN"], ["Toy"], ["3"], ["0.2 (2), 0 (1)"], ["1,000"]]]
-    assert "AdaGCN  Toy   3  teleport" in render_choices(table, "text", 45)
+    assert "AdaGCN  Toy   3  teleport" in render_choices(table, "text", 40)
     assert render_choices(table, "csv").splitlines()[1] == 'AdaGCN,Toy,3,"0.2 (2), 0 (1)","1,000"'
     assert json_choices(found)[0]["chosen"]["teleport"][0] == {"value": 0.2, "fits": 2}
     none = choice_table("Toy", outcomes(cells, {}))
