@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from adagcn.graph import Graph
     from adagcn.models.adagcn import AdaGCNClassifier
     from adagcn.models.adasgc import AdaSGCClassifier
+    from adagcn.models.hop_features import HopFeatures
     from adagcn.models.support.boosted_settings import Variant
     from adagcn.models.support.registry import load_model
     from adagcn.training.events import Callback
@@ -42,6 +43,7 @@ __all__ = [
     "FormatError",
     "Graph",
     "GraphNotice",
+    "HopFeatures",
     "InputError",
     "IntegrityError",
     "LayerWarning",
@@ -67,6 +69,7 @@ _HOME = {
     "FormatError": "adagcn.errors",
     "Graph": "adagcn.graph",
     "GraphNotice": "adagcn.errors",
+    "HopFeatures": "adagcn.models.hop_features",
     "InputError": "adagcn.errors",
     "IntegrityError": "adagcn.errors",
     "LayerWarning": "adagcn.errors",

@@ -27,6 +27,16 @@ def test_the_version_is_the_packages(run_cli):
     assert (outcome.code, outcome.stdout) == (0, f"adagcn {adagcn.__version__}\n")
 
 
+def test_python_runs_the_package_as_the_command():
+    command = [sys.executable, "-m", "adagcn"]
+    done = subprocess.run([*command, "fit", "--nope"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("adagcn: error: ")
+    assert "(see 'adagcn fit --help')" in done.stderr
+    helped = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
+    assert helped.stdout.startswith("Usage: adagcn [OPTIONS]")
+
+
 @pytest.mark.parametrize("words", [["--help"], []])
 def test_help_lists_the_commands(run_cli, words):
     outcome = run_cli(*words)

@@ -73,7 +73,7 @@ def test_the_most_probable_labels(run_cli, tables, model):
     assert [row["label_1"] for row in two] == [row["label"] for row in best]
     outcome = run_cli("predict", model, *tables.options, "--top", 4)
     assert outcome.code == 3
-    assert "--top is more than the 3 labels of the model; got 4" in outcome.stderr
+    assert "--top must be a whole number from 1 to 3" in outcome.stderr
 
 
 def test_a_file_is_described(run_cli, tables, model, tmp_path):

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,3 +45,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("adagcn: interrupted", file=sys.stderr)
         return 130
+
+
+def run() -> NoReturn:
+    """Run the command of this process, started by ``python -m``, and end the process."""
+    code = main()
+    # A KeyboardInterrupt that passed through a string run by exec(), as dataclasses run theirs, is
+    # remembered by CPython even when it was caught, and `python -m` then ends by the signal instead
+    # of the code. Running another string makes it forget.
+    exec("")
+    sys.exit(code)

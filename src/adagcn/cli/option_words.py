@@ -84,7 +84,7 @@ _NAMED = re.compile(
 )
 _FLAG = re.compile("|".join(FLAGS))
 # English words that are arguments where a sentence begins with them and a demand.
-_SUBJECT = re.compile(r"^(?=(?:metric|model|preset|separator) must be )")
+_SUBJECT = re.compile(r"^(?=(?:metric|model|preset|separator|top) must be )")
 
 
 def in_options(text: str) -> str:

@@ -79,7 +79,7 @@ def predict(
 
     adagcn predict my.adagcn --edges new.csv --features new_features.csv
     """
-    from adagcn.cli.prediction_table import prediction_table, rounded, table_format
+    from adagcn.cli.table_files import rounded, table_format
     from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
 
@@ -89,8 +89,7 @@ def predict(
         graph = options.read()
         fitted = load_model(model, graph=graph)
         ids = graph.node_ids if nodes is None else _read_ids(nodes, options.id_column, graph)
-        probabilities = fitted.predict_proba(ids)
-    table = prediction_table(ids, probabilities, fitted.classes_, top=top, all_classes=proba)
+        table = fitted.predict_frame(ids, top=top, proba=proba, backend="pyarrow")
     if kind != "parquet":
         table = rounded(table)
     if kind == "csv" and not verbatim:
@@ -111,7 +110,7 @@ def predict(
 
 def _deliver(table: pa.Table, facts: dict[str, Any], graph: Graph, *, as_json: bool) -> None:
     """Write or print the predictions, and say how many there are."""
-    from adagcn.cli.prediction_table import write_csv, write_table
+    from adagcn.cli.table_files import write_csv, write_table
 
     out = facts["out"]
     if out is not None:
@@ -144,7 +143,7 @@ def _summary(table: pa.Table, facts: dict[str, Any], graph: Graph) -> list[tuple
 
 
 def _defused(table: pa.Table) -> pa.Table:
-    from adagcn.cli.prediction_table import defuse_formulas
+    from adagcn.cli.table_files import defuse_formulas
 
     safe, n_changed = defuse_formulas(table)
     if n_changed:

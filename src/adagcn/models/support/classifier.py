@@ -42,6 +42,9 @@ from adagcn.models.support.renamed import moved
 from adagcn.models.support.settings import NOT_SETTINGS, Params, kind_of, meaning, with_parameters
 from adagcn.training.events import Events, LogCallback
 
+if TYPE_CHECKING:
+    from adagcn.formats.frames import Backend
+
 # What other options say, or what has no place on a command line.
 _NOT_SETTABLE = {"learner", "warm_start", "random_state", "n_threads"}
 _GRAPH = "the graph whose node ids ``fit`` and ``predict`` take"
@@ -253,6 +256,48 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         Shape (n_nodes, n_classes); for two classes (n_nodes,), positive for ``classes_[1]``.
         """
         return one_column_for_two(self.predict_log_proba(X, graph=graph))
+
+    def predict_frame(
+        self,
+        X: ArrayLike,
+        *,
+        graph: Graph | None = None,
+        top: int | None = None,
+        proba: bool = False,
+        backend: Backend = "pandas",
+    ) -> Any:
+        """Return predictions as a data frame, a row for each node in the order of ``X``.
+
+        The columns are those that ``adagcn predict`` writes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_nodes,)
+            Node ids (of a model fitted with ``graph=None``: features).
+        graph : Graph, optional
+            Another graph to look the nodes up in, as for :meth:`predict`.
+        top : int, optional
+            Give this many of the most probable labels: ``label_1``, ``probability_1``, ``label_2``
+            and so on, instead of ``label``, ``probability`` and ``margin``.
+        proba : bool
+            Whether to add a column ``proba_<label>`` for every label.
+        backend : {"pandas", "polars", "pyarrow"}
+            Whose data frame to return.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            Columns ``id`` (of a feature matrix: the number of the row), ``label``, ``probability``
+            of that label, and ``margin``, how much more probable it is than the runner-up.
+        """
+        from adagcn.formats.frames import as_frame
+        from adagcn.models.support.prediction_table import prediction_table
+
+        found = self.predict_proba(X, graph=graph)
+        where = self.graph if graph is None else graph
+        ids = np.arange(len(found)) if where is None else where.node_ids[where.positions(X, "X")]
+        table = prediction_table(ids, found, self.classes_, top=top, all_classes=proba)
+        return as_frame(table, backend)
 
     def staged_score(
         self, X: ArrayLike, y: ArrayLike, *, graph: Graph | None = None

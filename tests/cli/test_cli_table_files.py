@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from adagcn.cli.prediction_table import (
+from adagcn.cli.table_files import (
     defuse_formulas,
-    prediction_table,
     rounded,
     table_format,
     write_csv,
     write_table,
 )
 from adagcn.errors import InputError
+from adagcn.models.support.prediction_table import prediction_table
 
 PROBA = np.array([[0.2, 0.8], [0.9, 0.1], [0.5, 0.5]])
 CLASSES = np.array(["no", "yes"])
@@ -28,33 +28,6 @@ def as_rows(table):
     handle = io.BytesIO()
     write_csv(table, handle)
     return list(csv.DictReader(io.StringIO(handle.getvalue().decode(), newline="")))
-
-
-def test_one_row_per_node_with_label_probability_and_margin():
-    table = prediction_table(IDS, PROBA, CLASSES)
-    assert table.column_names == ["id", "label", "probability", "margin"]
-    assert table["label"].to_pylist() == ["yes", "no", "no"]
-    assert table["margin"].to_pylist() == pytest.approx([0.6, 0.8, 0.0])
-
-
-def test_the_probability_of_every_label_on_request():
-    table = prediction_table(IDS, PROBA, CLASSES, all_classes=True)
-    assert table.column_names[4:] == ["proba_no", "proba_yes"]
-    assert table["proba_yes"].to_pylist() == PROBA[:, 1].tolist()
-
-
-def test_the_most_probable_labels_on_request():
-    table = prediction_table(IDS, PROBA, CLASSES, top=2)
-    assert table.column_names == ["id", "label_1", "probability_1", "label_2", "probability_2"]
-    assert table["label_1"].to_pylist() == ["yes", "no", "no"]  # among equals the first
-    assert table["label_2"].to_pylist() == ["no", "yes", "yes"]
-    assert table["probability_1"].to_pylist() == [0.8, 0.9, 0.5]
-    assert table["probability_2"].to_pylist() == [0.2, 0.1, 0.5]
-
-
-def test_more_labels_than_there_are_cannot_be_asked_for():
-    with pytest.raises(InputError, match=r"--top is more than the 2 labels.*got 3.*at most 2"):
-        prediction_table(IDS, PROBA, CLASSES, top=3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
