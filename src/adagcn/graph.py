@@ -133,6 +133,12 @@ class Graph:
         kind = ", directed" if self.is_directed else ""
         return f"Graph({named}{counts}, {self.n_classes:,} classes{kind})"
 
+    def _repr_html_(self) -> str:
+        """Return the graph as a card for notebooks."""
+        from adagcn.formats.graph_card import graph_card
+
+        return graph_card(self)
+
     def __sklearn_clone__(self) -> Graph:
         """Return the graph itself: clones of an estimator share it."""
         return self

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
@@ -165,6 +166,44 @@ def test_a_notebook_shows_the_values_in_force_and_escapes_them(task):
     assert "not fitted" not in fitted
     model.variant = "bad"
     assert "hidden_units" in model._repr_html_()
+
+
+def card(model) -> str:
+    """Return the words of a model's card, without tags."""
+    return re.sub(r"<[^>]*>", "|", model._repr_html_())
+
+
+def test_the_card_of_a_boosted_model_shows_accuracy_layers_and_digest(task, tmp_path):
+    model = AdaGCNClassifier(task.graph, **QUICK)
+    model.fit(task.train, task.labels(task.train), **task.stopping())
+    shown = card(model)
+    assert f"{100 * model.stop_accuracy_:.1f} % on the stopping nodes" in shown
+    assert model.model_digest_ in shown
+    assert "Layers (2)" in shown
+    for hop, error in enumerate(model.layer_errors_):
+        accuracy = model.layers_[hop].learner.record.stop_accuracy
+        cells = [str(hop), "3", f"{error:.4f}", "1", "100 %", f"{100 * accuracy:.1f} %"]
+        assert "||".join(cells) in shown
+    model.save(tmp_path / "m.adagcn")
+    loaded = AdaGCNClassifier.load(tmp_path / "m.adagcn", graph=task.graph)
+    assert card(loaded).split("Settings")[0] == shown.split("Settings")[0]
+
+
+def test_the_card_says_what_was_chosen(task):
+    model = AdaGCNClassifier(task.graph, preset="adaptive", max_epochs=2, random_state=0)
+    model.fit(task.train, task.labels(task.train), **task.stopping())
+    assert model.params_["look"] in card(model).replace("&#x27;", "'")
+
+
+def test_the_card_of_models_without_epochs_layers_or_digest(task):
+    labels = task.labels(task.train)
+    ridge = AdaGCNClassifier(task.graph, preset="instant", n_layers=2).fit(task.train, labels)
+    assert "in closed form, no epochs" in card(ridge)
+    assert "not measured: there were no stopping nodes" in card(ridge)
+    spread = MODELS["label_propagation"](task.graph).fit(task.train, labels)
+    assert "Layers" not in card(spread)
+    own = AdaGCNClassifier(task.graph, learner=LogisticRegression(), **QUICK)
+    assert "digest" not in card(own.fit(task.train, labels))
 
 
 def test_the_switches_are_documented():

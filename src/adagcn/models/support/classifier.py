@@ -8,12 +8,11 @@ the same names, which the tests check.
 
 from __future__ import annotations
 
-import html
 import inspect
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -34,7 +33,6 @@ from adagcn.engines.threads import (
 )
 from adagcn.errors import AdaGCNError, PresetNotice
 from adagcn.graph import Graph
-from adagcn.models.support.boosted_settings import flattened
 from adagcn.models.support.labels import FitCall
 from adagcn.models.support.persistence import SavedModel
 from adagcn.models.support.problem import checked_graph
@@ -339,19 +337,10 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
                 return Params({"preset": self.preset, "cannot be fitted": str(error)})
 
     def _repr_html_(self) -> str:
-        """Return the values in force as a table, for notebooks; yours are set in bold."""
-        in_force = self.values_in_force()
-        yours = {name: value for name, value in self.given_settings().items() if value is not None}
-        with suppress(AdaGCNError):
-            yours = flattened(yours)
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{_bold(str(value), name in yours)}</td></tr>"
-            for name, value in in_force.items()
-        )
-        state = "fitted" if hasattr(self, "params_") else "not fitted"
-        about = html.escape(f"{type(self).__name__}, {state}, on {self.graph!r}")
-        head = "<tr><th>setting</th><th>value in force (bold: yours)</th></tr>"
-        return f"<details open><summary>{about}</summary><table>{head}{rows}</table></details>"
+        """Return the model as a card for notebooks: its state, its layers, the values in force."""
+        from adagcn.models.support.model_card import model_card
+
+        return model_card(self)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -382,10 +371,6 @@ def _n_values(graph: Graph | None, X: ArrayLike) -> int:
 def one_column_for_two(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return class scores as scikit-learn has them: for two classes, the difference of the two."""
     return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
-
-
-def _bold(text: str, strong: bool) -> str:
-    return f"<b>{html.escape(text)}</b>" if strong else html.escape(text)
 
 
 def _with_known_names(cls: type[NodeClassifier], constructor: Any) -> Any:
