@@ -24,13 +24,30 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "generated_parts",
     "repository_links",
 ]
 exclude_patterns = ["_build", "extensions"]
 highlight_language = "text"
+smartquotes = False  # "--quiet" keeps its two hyphens
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
 nitpicky = True
+nitpick_ignore = [("py:meth", "set_output")]  # scikit-learn's
+
+# Docstrings
+
+autodoc_typehints = "none"  # docstrings say what an argument is, with its shape
+autodoc_member_order = "bysource"
+autodoc_class_signature = "mixed"
+python_maximum_signature_line_length = 80
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+napoleon_numpy_docstring = True
+napoleon_google_docstring = False
+napoleon_use_param = False  # types are sentences, not names to link
+napoleon_use_rtype = False
+napoleon_use_ivar = True
 
 # Markdown
 

@@ -83,3 +83,14 @@ def test_links_to_files_of_the_repository_lead_to_pages(folder, link, led):
         f"see [it]({link}).", (ROOT / folder).resolve(), DOCS
     )
     assert rewritten == f"see [it]({led})."
+
+
+@pytest.mark.full
+def test_parameters_that_are_made_from_settings_are_shown(site):
+    text = (site / "reference" / "models.html").read_text(encoding="utf-8")
+    for model in ("adagcn.AdaGCNClassifier", "adagcn.models.appnp.APPNPClassifier"):
+        about = text.split(f'id="{model}"')[1].split('<dl class="py')[0]
+        assert "<strong>validation_fraction</strong>" in about
+        assert "0.0 in every preset" in about
+    errors = (site / "reference" / "errors.html").read_text(encoding="utf-8")
+    assert 'id="agc-i614"' in errors

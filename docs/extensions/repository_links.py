@@ -1,7 +1,8 @@
 """Links from the pages to files of the repository, which GitHub follows and a site cannot.
 
 A link such as ``../SECURITY.md`` leads to the page of the site that shows this file, and one such
-as ``../src/adagcn/graph.py`` to a page with the file in color.
+as ``../src/adagcn/graph.py`` to a page with the file in color. Docstrings name parts of the library
+that have no page of their own: those names lead to the line of the code.
 """
 
 from __future__ import annotations
@@ -68,10 +69,55 @@ class FilesInColor(Transform):
             file = (docs / env.docname).parent.joinpath(link["reftarget"]).resolve()
             if file.suffix not in IN_COLOR or not file.is_relative_to(docs.parent):
                 continue
-            name = f"{FOLDER}/{file.relative_to(docs.parent).as_posix()}"
-            files_of(env).setdefault(env.docname, set()).add(name)
-            up = "../" * env.docname.count("/")
-            link.replace_self(nodes.reference("", "", *link.children, refuri=f"{up}{name}.html"))
+            place = place_of_file(env, env.docname, file)
+            link.replace_self(nodes.reference("", "", *link.children, refuri=place))
+
+
+def place_of_file(env: Any, docname: str, file: Path) -> str:
+    """Return where the page of a file is, seen from a document, and have it made."""
+    name = f"{FOLDER}/{file.relative_to(Path(env.srcdir).parent).as_posix()}"
+    files_of(env).setdefault(docname, set()).add(name)
+    return f"{'../' * docname.count('/')}{name}.html"
+
+
+# Names in docstrings
+
+
+def to_page_or_code(app: Any, env: Any, node: Any, content: Any) -> Any:
+    """Return a link for a name that Sphinx does not know as it is written."""
+    target = node["reftarget"]
+    if node.get("refdomain") != "py":
+        return None
+    known = env.get_domain("py").objects
+    last = target.rpartition(".")[2]
+    for name in (f"adagcn.{last}", f"adagcn.data.{last}"):
+        if name in known:
+            docname, place = known[name].docname, known[name].node_id
+            uri = app.builder.get_relative_uri(node["refdoc"], docname)
+            return nodes.reference("", "", content, refuri=f"{uri}#{place}", internal=True)
+    found = _defined(Path(app.srcdir).parent / "src", target)
+    if found is None:
+        return None
+    file, line = found
+    uri = place_of_file(env, node["refdoc"], file)
+    return nodes.reference("", "", content, refuri=f"{uri}#line-{line}", internal=True)
+
+
+def _defined(source: Path, target: str) -> tuple[Path, int] | None:
+    """Return the file and the line of a module, a class or a function, if there is just one."""
+    module, _, name = target.rpartition(".")
+    whole = source / Path(*target.split(".")).with_suffix(".py")
+    if whole.is_file():
+        return whole, 1
+    inside = source / Path(*module.split(".")).with_suffix(".py") if module else None
+    files = [inside] if inside is not None and inside.is_file() else source.rglob("*.py")
+    pattern = re.compile(rf"^(?:def|class) {re.escape(name)}\b", re.M)
+    places = [
+        (file, text[: found.start()].count("\n") + 1)
+        for file in files
+        if (found := pattern.search(text := file.read_text(encoding="utf-8")))
+    ]
+    return places[0] if len(places) == 1 else None
 
 
 def files_of(env: Any) -> dict[str, set[str]]:
@@ -88,8 +134,9 @@ def pages_of_files(app: Any) -> Any:
     for name in sorted(set().union(*files_of(app.env).values())):
         path = Path(name).relative_to(FOLDER)
         text = (docs.parent / path).read_text(encoding="utf-8")
-        body = highlight(text, get_lexer_for_filename(path.name), HtmlFormatter(wrapcode=True))
-        context = {"title": path.name, "body": f"<h1>{path}</h1>{body}", "parents": []}
+        formatter = HtmlFormatter(wrapcode=True, lineanchors="line")
+        body = highlight(text, get_lexer_for_filename(path.name), formatter)
+        context = {"title": path.name, "body": f'<h1 class="file">{path}</h1>{body}', "parents": []}
         yield name, context, "page.html"
 
 
@@ -117,6 +164,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("source-read", _read)
     app.connect("include-read", _include)
     app.add_transform(FilesInColor)
+    app.connect("missing-reference", to_page_or_code)
     app.connect("env-purge-doc", _forget)
     app.connect("env-merge-info", _merge)
     app.connect("html-collect-pages", pages_of_files)
