@@ -247,7 +247,7 @@ class RidgeLearner(nn.Module):
     def forward(self, inputs: Input) -> Tensor:
         """Return logits of shape (n_rows, n_classes)."""
         scores = times(inputs, self.coefficients[:-1])
-        return scores / _norms(inputs)[:, None] + self.coefficients[-1]
+        return scores / row_norms(inputs)[:, None] + self.coefficients[-1]
 
     def members(self) -> list[Any]:
         """Return what is trained: nothing."""
@@ -546,7 +546,7 @@ def _cholesky(symmetric: Scores) -> Scores:
     return np.asarray(lower)
 
 
-def _norms(inputs: Input) -> Tensor:
+def row_norms(inputs: Input) -> Tensor:
     """Return the Euclidean norm of every row; one for a zero row."""
     if isinstance(inputs, SparseRows):
         squares = inputs.matrix.multiply(inputs.matrix).sum(axis=1)

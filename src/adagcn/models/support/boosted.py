@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import joblib
 import numpy as np
@@ -53,6 +53,9 @@ from adagcn.training.hop_fitter import (
     Learner,
     TrainingSettings,
 )
+
+if TYPE_CHECKING:  # loaded when something is explained
+    from adagcn.explain.explanations import Explanations
 
 COLLAPSED_BELOW = 0.1  # effective sample size, against the start, that deserves a warning
 _SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
@@ -564,6 +567,48 @@ class BoostedClassifier(NodeClassifier):
     ) -> Iterator[float]:
         """Yield the accuracy of the ensembles of the first 1, 2, … layers."""
         return (float(accuracy_score(y, labels)) for labels in self.staged_predict(X, graph=graph))
+
+    def explain(
+        self,
+        ids: ArrayLike,
+        *,
+        graph: Graph | None = None,
+        n_features: int = 10,
+        n_neighbors: int = 10,
+    ) -> Explanations:
+        """Explain why nodes get their labels.
+
+        The margin between the predicted label and the runner-up, as log-odds, is split exactly over
+        hops and learners; over feature columns (exact for every built-in learner, as they see the
+        propagated row); and over the nodes that the propagated row came from.
+
+        Parameters
+        ----------
+        ids : array-like of shape (n_nodes,)
+            Node ids (of a model fitted with ``graph=None``: features).
+        graph : Graph, optional
+            Another graph to look the nodes up in, as in :meth:`predict`.
+        n_features, n_neighbors : int
+            How many of the strongest to list for each node; 0 leaves them out.
+
+        Returns
+        -------
+        Explanations
+            A sequence of :class:`~adagcn.explain.explanations.NodeExplanation`, with ``to_frame``
+            and ``to_dict``.
+
+        Raises
+        ------
+        InputError
+            If a node does not exist, or a number is negative.
+        """
+        from adagcn.models.support.explaining import Wanted, explain
+
+        check_is_fitted(self, "layers_")
+        wanted = Wanted(n_features, n_neighbors)
+        combination = boosting_rule(self.fitted_settings()).combination
+        with self.computing(ids, graph):
+            return explain(self, combination, ids, graph, wanted)
 
     def _combined(self, X: ArrayLike, graph: Graph | None) -> CombinedVotes:
         check_is_fitted(self, "layers_")

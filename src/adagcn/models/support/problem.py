@@ -32,7 +32,7 @@ from adagcn.propagation.coordinates import spectral_coordinates
 from adagcn.propagation.hops import blocks_of
 from adagcn.propagation.scaling import check_magnitude
 from adagcn.propagation.screening import strongest_columns
-from adagcn.propagation.source import HopSource, MemorySource
+from adagcn.propagation.source import MemorySource
 
 
 @dataclass(frozen=True)
@@ -163,24 +163,27 @@ def hop_source(
 
 def rows_to_score(
     estimator: Any, X: ArrayLike, graph: Graph | None, settings: BoostedSettings
-) -> tuple[HopSource, NDArray[np.intp]]:
+) -> tuple[MemorySource, NDArray[np.intp]]:
     """Return the hops and the rows of them behind a call of ``predict`` of a boosted model."""
     if estimator.on_graph_:
         graph = graph_to_score(estimator, graph)
-        features = normalized_features(graph, settings.feature_norm, estimator.column_scale_)
-        positions = graph.positions(X, "X")
-    elif graph is not None:
+        return graph_source(estimator, graph, settings), graph.positions(X, "X")
+    if graph is not None:
         raise InputError(
             "AGC-I632",
             "this model was fitted on a feature matrix; graph cannot be used with it",
             got=graph,
             fix="fit with AdaGCNClassifier(graph) to classify nodes of a graph",
         )
-    else:
-        features = _validated(estimator, X, reset=False)
-        positions = np.arange(features.shape[0])
-    columns, coordinates = estimator.columns_, estimator.coordinates_
-    return hop_source(features, columns, coordinates, graph, settings), positions
+    features = _validated(estimator, X, reset=False)
+    source = hop_source(features, estimator.columns_, None, None, settings)
+    return source, np.arange(features.shape[0])
+
+
+def graph_source(estimator: Any, graph: Graph, settings: BoostedSettings) -> MemorySource:
+    """Return the hops of a graph whose columns are those of the fit."""
+    features = normalized_features(graph, settings.feature_norm, estimator.column_scale_)
+    return hop_source(features, estimator.columns_, estimator.coordinates_, graph, settings)
 
 
 def pseudo_labels_of(
