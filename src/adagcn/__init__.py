@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from adagcn.models.support.boosted_settings import Variant
     from adagcn.models.support.registry import load_model
     from adagcn.training.events import Callback
+    from adagcn.training.tracking import MLflowCallback, TensorBoardCallback
 
 __version__ = "0.1.0"
 __all__ = [
@@ -47,11 +48,13 @@ __all__ = [
     "InputError",
     "IntegrityError",
     "LayerWarning",
+    "MLflowCallback",
     "NumericalError",
     "OtherGraphWarning",
     "PresetNotice",
     "ResourceError",
     "ScaleNotice",
+    "TensorBoardCallback",
     "UnsafeFileError",
     "Variant",
     "WeightCollapseWarning",
@@ -73,11 +76,13 @@ _HOME = {
     "InputError": "adagcn.errors",
     "IntegrityError": "adagcn.errors",
     "LayerWarning": "adagcn.errors",
+    "MLflowCallback": "adagcn.training.tracking",
     "NumericalError": "adagcn.errors",
     "OtherGraphWarning": "adagcn.errors",
     "PresetNotice": "adagcn.errors",
     "ResourceError": "adagcn.errors",
     "ScaleNotice": "adagcn.errors",
+    "TensorBoardCallback": "adagcn.training.tracking",
     "UnsafeFileError": "adagcn.errors",
     "Variant": "adagcn.models.support.boosted_settings",
     "WeightCollapseWarning": "adagcn.errors",

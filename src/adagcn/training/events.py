@@ -9,7 +9,7 @@ again, so that it continues the fit as if it had never been ended.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -74,10 +74,24 @@ class LayerEvent:
 
 @dataclass(frozen=True)
 class StopEvent:
-    """The fit has ended: why, and with how many layers."""
+    """The fit has ended.
+
+    Parameters
+    ----------
+    reason : str
+        Why: "finished", "callback", "perfect layer" or "error".
+    n_layers : int
+        How many layers the model has.
+    params : mapping or None
+        The parameters in force by name, as ``params_`` holds them; None if nothing was fitted.
+    stop_accuracy : float or None
+        Of the whole model, on the stopping nodes; None where there are none.
+    """
 
     reason: Reason
     n_layers: int
+    params: Mapping[str, Any] | None = None
+    stop_accuracy: float | None = None
 
 
 class Callback:

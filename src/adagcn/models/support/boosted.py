@@ -402,6 +402,7 @@ class BoostedClassifier(NodeClassifier):
         """Run Algorithm 1 to the depth asked for, and keep what it gives, however it ends."""
         state, n_before, rule = fit.state, len(fit.state.layers), fit.boosting.rule
         reason: Reason = "error"
+        known: tuple[Any, ...] = ()  # what the model says of itself, if a new one was fitted
         try:
             for latest in fit.states(events):
                 state = latest
@@ -412,7 +413,8 @@ class BoostedClassifier(NodeClassifier):
         finally:
             if len(state.layers) > n_before and state is not vars(self).get("state_"):
                 self._set_fitted(fit, state)
-            events.stop(StopEvent(reason, len(state.layers)))
+                known = (dict(self.params_), self.stop_accuracy_)
+            events.stop(StopEvent(reason, len(state.layers), *known))
 
     def _fit_hop(
         self,

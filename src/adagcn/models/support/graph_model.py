@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,7 +74,7 @@ class GraphModelClassifier(NodeClassifier):
     def _fit(self, call: FitCall, events: Events) -> None:
         context = FitContext(seed_of(self.random_state), checked_device(self.device), events)
         problem, settings, classes = self.prepared(call, context.seed)
-        n_layers, reason = 0, "error"
+        ended = StopEvent("error", 0)
         try:
             self.fitted_: Fitted = self.system.fit(problem, settings, context)
             self.record_ = record = self.fitted_.record
@@ -88,9 +88,10 @@ class GraphModelClassifier(NodeClassifier):
             self.on_graph_ = True
             self.input_digest_ = self._graph().input_digest
             events.layer(LayerEvent(0, 1, record.epochs, None, record.stop_accuracy))
-            n_layers, reason = 1, "callback" if events.stopped else "finished"
+            reason: Reason = "callback" if events.stopped else "finished"
+            ended = StopEvent(reason, 1, dict(self.params_), record.stop_accuracy)
         finally:
-            events.stop(StopEvent(cast(Reason, reason), n_layers))
+            events.stop(ended)
 
     def prepared(
         self, call: FitCall, seed: int
