@@ -20,6 +20,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # Where the name that is imported is not the one that is installed.
 DISTRIBUTION = {
     "sklearn": "scikit-learn",
+    "mlflow": "mlflow-skinny",
     "sknetwork": "scikit-network",
     "pydantic_core": "pydantic",  # one interface in two packages; pydantic pins the other
 }
