@@ -17,6 +17,7 @@ from adagcn.cli.help_page import HelpfulCommand, HelpfulGroup
 from adagcn.cli.ledger import ledger_app
 from adagcn.cli.options import Debug, Quiet
 from adagcn.cli.predict import predict
+from adagcn.cli.report import report
 from adagcn.cli.reproduce import reproduce
 from adagcn.formats.layouts import layouts_help
 
@@ -41,7 +42,7 @@ def _root(
     """Classify the nodes of a graph from few labels, by boosting over its hops."""
 
 
-for command in (demo, fit, predict, evaluate, compare, reproduce):
+for command in (demo, fit, predict, evaluate, report, compare, reproduce):
     app.command(cls=HelpfulCommand, epilog=layouts_help() if command is fit else None)(command)
 for name, group in (("data", data_app), ("bench", bench_app), ("ledger", ledger_app)):
     app.add_typer(group, name=name, cls=HelpfulGroup)

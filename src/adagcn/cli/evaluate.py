@@ -54,7 +54,7 @@ def evaluate(
         graph = options.read_labeled()
         fitted = load_model(model, graph=graph)
         labels_used = _scored(graph, options, splits)
-        _check_labels(graph, fitted.classes_)
+        check_kind_of_labels(graph, fitted.classes_)
         ids, labels = graph.ids_and_labels(labels_used.scored)
         proba = fitted.predict_proba(ids)
     if labels_used.split == "none":
@@ -119,7 +119,8 @@ def _scored(graph: Graph, options: GraphOptions, splits: SplitOptions) -> _Label
     return _LabelsUsed(split.name, counts, split.score_nodes, split.train_nodes)
 
 
-def _check_labels(graph: Graph, classes: NDArray[Any]) -> None:
+def check_kind_of_labels(graph: Graph, classes: NDArray[Any]) -> None:
+    """Refuse labels that are text where the model's are numbers, or the other way round."""
     text = [values.dtype.kind == "U" for values in (graph.classes, classes)]
     if text[0] != text[1]:
         raise InputError(
