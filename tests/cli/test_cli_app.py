@@ -16,6 +16,7 @@ COMMANDS = [
     ["evaluate"],
     ["compare"],
     ["reproduce"],
+    ["completion"],
     *(["ledger", name] for name in ("export", "import", "show")),
     *(["bench", name] for name in ("speed", "start")),
     *(["data", name] for name in ("list", "get", "info", "verify", "convert")),

@@ -9,6 +9,7 @@ import typer
 from adagcn import __version__
 from adagcn.cli.bench import bench_app
 from adagcn.cli.compare import compare
+from adagcn.cli.completion import completion
 from adagcn.cli.data import data_app
 from adagcn.cli.demo import demo
 from adagcn.cli.evaluate import evaluate
@@ -42,7 +43,7 @@ def _root(
     """Classify the nodes of a graph from few labels, by boosting over its hops."""
 
 
-for command in (demo, fit, predict, evaluate, report, compare, reproduce):
+for command in (demo, fit, predict, evaluate, report, compare, reproduce, completion):
     app.command(cls=HelpfulCommand, epilog=layouts_help() if command is fit else None)(command)
 for name, group in (("data", data_app), ("bench", bench_app), ("ledger", ledger_app)):
     app.add_typer(group, name=name, cls=HelpfulGroup)

@@ -157,19 +157,21 @@ def _keyword(parameter: inspect.Parameter, hints: dict[str, Any]) -> inspect.Par
 
 def _with_choices(hint: Any, default: Any) -> Any:
     """Return the hint of an option with its help naming the words to choose from."""
-    choices = _choices(get_args(hint)[0]) if get_origin(hint) is Annotated else ()
+    choices = choices_of(get_args(hint)[0]) if get_origin(hint) is Annotated else ()
     if not choices:
         return hint
     kind, option = get_args(hint)
     option = copy(option)
     *most, last = choices
-    words = f"{', '.join(most)} or {last}; default: {default or option.show_default}"
+    words = f"{', '.join(most)} or {last}"
+    if default is not inspect.Parameter.empty:
+        words += f"; default: {default or option.show_default}"
     option.help, option.show_default = f"{option.help.rstrip('.')} ({words}).", False
     option.metavar = option.metavar or "WORD"
     return Annotated[kind, option]
 
 
-def _choices(kind: Any) -> tuple[str, ...]:
+def choices_of(kind: Any) -> tuple[str, ...]:
     """Return the words of a ``Literal``, also of one that may be left out; else nothing."""
     kinds = [kind, *get_args(kind)] if type(None) in get_args(kind) else [kind]
     return next((get_args(each) for each in kinds if get_origin(each) is Literal), ())
