@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from adagcn.engines import map_items
+from adagcn.engines import engine_named
 from adagcn.errors import InputError
 
 
@@ -40,10 +40,15 @@ def dies_always(item, deadly):
     return item
 
 
+def slowly_scaled(item, factor):
+    time.sleep(1.0)
+    return item * factor
+
+
 def sleeps(item, folder):
     (Path(folder) / f"started-{os.getpid()}").touch()
     time.sleep(600)
 
 
 if __name__ == "__main__":
-    map_items(sleeps, range(8), sys.argv[1], workers=2, on_result=print)
+    engine_named(workers=2).map(sleeps, range(8), sys.argv[1], on_result=print)

@@ -11,7 +11,7 @@ from pathlib import Path
 import engine_jobs as jobs
 import pytest
 
-from adagcn.engines import map_items
+from adagcn.engines import engine_named
 from adagcn.errors import InputError, ResourceError
 
 here = Path(__file__).parent
@@ -19,7 +19,7 @@ here = Path(__file__).parent
 
 def collected(fn, items, shared, workers):
     found = {}
-    map_items(fn, items, shared, workers=workers, on_result=found.__setitem__)
+    engine_named(workers=workers).map(fn, items, shared, on_result=found.__setitem__)
     return found
 
 
@@ -41,7 +41,9 @@ def test_workers_are_other_processes_with_one_thread_each(monkeypatch):
 def test_an_error_comes_back_whole_after_the_others(workers):
     found = {}
     with pytest.raises(InputError, match=r"item cannot be used; got 2\. Use another \[AGC-I999\]"):
-        map_items(jobs.refuses_two, range(5), None, workers=workers, on_result=found.__setitem__)
+        engine_named(workers=workers).map(
+            jobs.refuses_two, range(5), None, on_result=found.__setitem__
+        )
     assert found == {0: 0, 1: 1, 3: 3, 4: 4}
 
 
@@ -54,7 +56,7 @@ def test_an_error_of_the_receiver_ends_everything(workers):
         raise ResourceError("AGC-R999", "the disk is full")
 
     with pytest.raises(ResourceError, match="the disk is full"):
-        map_items(jobs.scaled, range(50), 1, workers=workers, on_result=receive)
+        engine_named(workers=workers).map(jobs.scaled, range(50), 1, on_result=receive)
     assert len(taken) == 1
 
 
@@ -66,7 +68,7 @@ def test_what_a_dead_worker_took_along_is_done_again(tmp_path):
 def test_a_deadly_item_is_named_and_costs_no_other():
     found = {}
     with pytest.raises(ResourceError, match=r"died repeatedly on 1 of 6 items.*item: 3"):
-        map_items(jobs.dies_always, range(6), {3}, workers=2, on_result=found.__setitem__)
+        engine_named(workers=2).map(jobs.dies_always, range(6), {3}, on_result=found.__setitem__)
     assert found == {item: item for item in (0, 1, 2, 4, 5)}
 
 
@@ -78,6 +80,19 @@ def test_pools_that_finish_nothing_are_given_up():
 def test_workers_must_be_positive():
     with pytest.raises(InputError, match="workers must be at least 1; got 0"):
         collected(jobs.scaled, [1], 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"name": "dask"}, "the engine must be one of serial, processes, ray; got 'dask'"),
+        ({"name": "serial", "workers": 2}, "'serial' has one worker; got '2 workers'"),
+        ({"name": "processes", "address": "a:1"}, "--address is of a Ray cluster"),
+    ],
+)
+def test_engines_that_do_not_go_together(words, message):
+    with pytest.raises(InputError, match=message):
+        engine_named(**words)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

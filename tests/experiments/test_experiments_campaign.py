@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from adagcn.data import make_split
+from adagcn.engines import engine_named
 from adagcn.errors import InputError, ResourceError
 from adagcn.experiments import campaign
 from adagcn.experiments.campaign import missing_runs, plan, train_missing, unmeasured_runs
@@ -85,7 +86,7 @@ def test_an_impossible_split_is_found_while_planning():
 def test_neither_workers_nor_order_change_the_table(cells, trained, tmp_path, workers):
     turned = [replace(cell, runs=cell.runs[::-1]) for cell in cells[::-1]]
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
-        results = train_missing(turned, toy.GRAPHS, ledger, workers=workers)
+        results = train_missing(turned, toy.GRAPHS, ledger, engine=engine_named(workers=workers))
     assert written(cells, results) == written(cells, trained)
     digests = {key: result.model_digest for key, result in results.items()}
     assert digests == {key: result.model_digest for key, result in trained.items()}
@@ -140,7 +141,7 @@ def test_splits_can_be_handed_in(tmp_path, workers):
     planned = plan(spec, toy.GRAPHS, splits={"Toy": [first, other]})
     assert [run.split_digest for run in planned[0].runs] == [first.digest, other.digest]
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
-        results = train_missing(planned, toy.GRAPHS, ledger, workers=workers)
+        results = train_missing(planned, toy.GRAPHS, ledger, engine=engine_named(workers=workers))
     found = outcomes(planned, results, "f1_macro")
     assert found[0].summary.n_splits == 2
     mean = np.mean([results[run.key].scores["f1_macro"] for run in planned[0].runs])

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -41,6 +41,18 @@ class CampaignOptions:
         int,
         typer.Option("--workers", metavar="N", min=1, max=256, help="Runs to train in parallel."),
     ] = 1
+    engine: Annotated[
+        Literal["serial", "processes", "ray"] | None,
+        typer.Option(
+            "--engine", help="Where runs are trained. Default: processes for several workers."
+        ),
+    ] = None
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--address", metavar="HOST:PORT", help="Running Ray cluster; auto: of this machine."
+        ),
+    ] = None
     ledger: LedgerPath = DEFAULT_LEDGER
     no_training: Annotated[
         bool, typer.Option("--no-training", help="Show what the ledger has; train nothing.")
@@ -80,11 +92,13 @@ class CampaignOptions:
         metric : str
             The measure to compare.
         """
+        from adagcn.engines import engine_named
         from adagcn.experiments.campaign import plan, train_missing
         from adagcn.experiments.exchange import import_ledger
         from adagcn.experiments.ledger import Ledger
         from adagcn.experiments.outcome import outcomes
 
+        engine = engine_named(self.engine, workers=self.workers, address=self.address)
         cells = plan(spec, graphs, seed=common.seed, threads=common.threads, splits=splits)
         with Ledger(self.ledger) as ledger:
             if seeded_by is not None:
@@ -100,7 +114,7 @@ class CampaignOptions:
                         graphs,
                         ledger,
                         metric=metric,
-                        workers=self.workers,
+                        engine=engine,
                         progress=progress,
                     )
         _tell_notices([result.notices for result in results.values()])

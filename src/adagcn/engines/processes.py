@@ -17,48 +17,62 @@ from typing import Any
 
 from adagcn.errors import ResourceError, counted
 
-TRIES = 3  # of an item in whose company workers died, and of pools that finish nothing
-
 # Read by numeric libraries when they are loaded: workers side by side get one thread each.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _Ticket = tuple[int, Any]  # an item's position and the item
 
 
-def map_in_processes(
-    fn: Callable[[Any, Any], Any],
-    items: Sequence[Any],
-    shared: Any,
-    workers: int,
-    on_result: Callable[[int, Any], None],
-) -> None:
-    """Do what :func:`adagcn.engines.map_items` says, with several workers.
+@dataclass(frozen=True)
+class Processes:
+    """Runs items in worker processes of this machine; see :class:`adagcn.engines.Engine`.
 
     When a worker dies, the items in flight are put aside and the others go on in a new pool. Those
-    put aside are then tried alone, up to three times: a death has one possible cause then.
+    put aside are then tried alone: a death has one possible cause then.
+
+    Parameters
+    ----------
+    workers : int
+        Processes; each computes with one thread.
     """
-    driver = _Driver(fn, shared, on_result)
-    queue = deque(enumerate(items))
-    suspects: list[_Ticket] = []
-    barren = 0  # pools in a row that died before they finished anything
-    while queue and barren < TRIES:
-        finished = driver.n_finished
-        suspects += driver.drain(queue, min(workers, len(queue)))
-        barren = barren + 1 if driver.n_finished == finished else 0
-    deadly = list(queue) or [each for each in suspects if not _survives_alone(driver, each)]
-    if deadly:
-        raise ResourceError(
-            "AGC-R901",
-            f"worker processes died repeatedly on {len(deadly):,} of {counted(len(items), 'item')}",
-            got=f"first item: {deadly[0][1]!r}",
-            fix="free memory or use fewer workers, and run again to continue",
-        )
-    if driver.errors:
-        raise driver.errors[0]
+
+    workers: int
+
+    def map(
+        self,
+        fn: Callable[[Any, Any], Any],
+        items: Sequence[Any],
+        shared: Any,
+        *,
+        on_result: Callable[[int, Any], None],
+        retries: int = 2,
+    ) -> None:
+        """Call ``fn(item, shared)`` for every item; see :meth:`adagcn.engines.Engine.map`."""
+        driver = _Driver(fn, shared, on_result)
+        queue = deque(enumerate(items))
+        suspects: list[_Ticket] = []
+        tries = retries + 1
+        barren = 0  # pools in a row that died before they finished anything
+        while queue and barren < tries:
+            finished = driver.n_finished
+            suspects += driver.drain(queue, min(self.workers, len(queue)))
+            barren = barren + 1 if driver.n_finished == finished else 0
+        deadly = list(queue) or [each for each in suspects if not _survives(driver, each, tries)]
+        if deadly:
+            raise ResourceError(
+                "AGC-R901",
+                f"worker processes died repeatedly on {len(deadly):,} of "
+                f"{counted(len(items), 'item')}",
+                got=f"first item: {deadly[0][1]!r}",
+                fix="free memory or use fewer workers, and run again to continue",
+            )
+        if driver.errors:
+            raise driver.errors[0]
 
 
-def _survives_alone(driver: _Driver, ticket: _Ticket) -> bool:
-    for _ in range(TRIES):
+def _survives(driver: _Driver, ticket: _Ticket, tries: int) -> bool:
+    """Return whether an item can be done alone, in a few tries."""
+    for _ in range(tries):
         queue = deque([ticket])
         if not driver.drain(queue, 1) and not queue:
             return True

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from adagcn.data.gasteiger import known_nodes
 from adagcn.data.splits import Split, parse_split
-from adagcn.engines import map_items
+from adagcn.engines import Engine, Serial
 from adagcn.errors import AdaGCNError
 from adagcn.experiments.columns import column_graph, column_splits
 from adagcn.experiments.ledger import Ledger
@@ -127,13 +127,13 @@ def train_missing(
     ledger: Ledger,
     *,
     metric: Metric = "accuracy",
-    workers: int = 1,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> dict[str, RunResult]:
     """Train the runs that the ledger does not have and return the results of all.
 
     Each result is saved in the ledger at once: after an interruption, calling this again continues
-    where it stopped. Neither the order nor the number of workers changes a result.
+    where it stopped. Neither the order nor the engine changes a result.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ def train_missing(
     metric : str
         The measure that every run must have: those of an earlier release without it are trained
         again, and the measures are added to them.
-    workers : int
-        Parallel processes.
+    engine : Engine, optional
+        Where the runs are trained; by default one after another, here.
     progress : callable, optional
         Called with runs done, all runs to train, and the seconds left once they can be estimated.
 
@@ -174,7 +174,7 @@ def train_missing(
             **{run.dataset: graphs[run.dataset] for run in missing},
             **{split.digest: split for cell in cells for split in cell.splits},
         }
-        map_items(_execute, missing, shared, workers=workers, on_result=keep)
+        (engine or Serial()).map(_execute, missing, shared, on_result=keep)
     return ledger.results(run for cell in cells for run in cell.runs)
 
 

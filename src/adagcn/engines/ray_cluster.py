@@ -1,0 +1,177 @@
+"""Items as tasks of Ray: on this machine, or on a cluster that is running."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+from adagcn.errors import InputError, ResourceError, counted
+
+ANSWER_WITHIN = 5.0  # seconds; Ray itself waits for minutes
+TASKS_PER_CPU = 2  # in flight: one that runs, and one that is sent meanwhile
+_HERE = "127.0.0.1"  # of a cluster that only this machine uses
+
+
+@dataclass(frozen=True)
+class RayTasks:
+    """Runs each item as a task of Ray; see :class:`adagcn.engines.Engine`.
+
+    A task whose worker or machine dies is sent again, elsewhere if need be. Ray keeps its logs
+    below ``/tmp/ray`` (or ``RAY_TMPDIR``) and the token that its machines know each other by in
+    ``~/.ray/auth_token``. Everything that this engine starts ends with it; a cluster that was
+    running goes on.
+
+    Parameters
+    ----------
+    workers : int
+        Tasks at the same time on this machine; on a running cluster, Ray decides by its CPUs.
+    address : str or None
+        ``"host:port"`` of a running cluster, ``"auto"`` for the one of this machine; None starts
+        one for these items alone.
+    """
+
+    workers: int = 1
+    address: str | None = None
+
+    def map(
+        self,
+        fn: Callable[[Any, Any], Any],
+        items: Sequence[Any],
+        shared: Any,
+        *,
+        on_result: Callable[[int, Any], None],
+        retries: int = 2,
+    ) -> None:
+        """Call ``fn(item, shared)`` for every item; see :meth:`adagcn.engines.Engine.map`."""
+        ray = _ray()
+        # Ray tells of dead workers on standard output, which is for results alone.
+        with _connected(ray, self.workers, self.address), redirect_stdout(sys.stderr):
+            task = ray.remote(num_cpus=1, max_retries=retries)(_call)
+            kept = ray.put((fn, shared))  # sent to each machine once
+            n_cpus = int(ray.cluster_resources().get("CPU", 1))
+            _Flight(ray, on_result, items).fly(
+                lambda item: task.remote(item, kept), TASKS_PER_CPU * max(n_cpus, 1)
+            )
+
+
+def _call(item: Any, kept: tuple[Callable[[Any, Any], Any], Any]) -> Any:
+    fn, shared = kept
+    return fn(item, shared)
+
+
+class _Flight:
+    """Sends items, a limited number at a time, and takes what comes back."""
+
+    def __init__(
+        self, ray: Any, on_result: Callable[[int, Any], None], items: Sequence[Any]
+    ) -> None:
+        self._ray = ray
+        self._on_result = on_result
+        self._items = items
+        self._errors: list[BaseException] = []
+        self._deadly: list[Any] = []
+
+    def fly(self, send: Callable[[Any], Any], most: int) -> None:
+        queue = deque(enumerate(self._items))
+        flying: dict[Any, int] = {}
+        while queue or flying:
+            while queue and len(flying) < most:
+                position, item = queue.popleft()
+                flying[send(item)] = position
+            done, _ = self._ray.wait(list(flying), num_returns=1)
+            for reference in done:
+                self._take(reference, flying.pop(reference))
+        if self._deadly:
+            raise ResourceError(
+                "AGC-R921",
+                f"workers of Ray died repeatedly on {len(self._deadly):,} of "
+                f"{counted(len(self._items), 'item')}",
+                got=f"first item: {self._deadly[0]!r}",
+                fix="give the machines more memory or run fewer tasks at a time, and run again to "
+                "continue",
+            )
+        if self._errors:
+            raise self._errors[0]
+
+    def _take(self, reference: Any, position: int) -> None:
+        errors = self._ray.exceptions
+        try:
+            result = self._ray.get(reference)
+        except errors.RayTaskError as error:  # raised by fn: the others are still worth having
+            self._errors.append(error.cause)
+        except errors.RayError:  # its worker or machine died, every time
+            self._deadly.append(self._items[position])
+        else:
+            self._on_result(position, result)
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise ResourceError(
+            "AGC-R922",
+            "the engine 'ray' needs Ray, which is not installed",
+            fix="install it with pip install 'adagcn[ray]', or use --engine processes",
+        ) from None
+    return ray
+
+
+@contextmanager
+def _connected(ray: Any, workers: int, address: str | None) -> Iterator[None]:
+    """Start Ray or join a cluster, and leave nothing running that was not there."""
+    if ray.is_initialized():  # the caller's own, which stays
+        yield
+        return
+    if address is not None:
+        _check_answers(address)
+    new = {"num_cpus": workers, "_node_ip_address": _HERE, "include_dashboard": False}
+    try:
+        ray.init(
+            address=address or "local",
+            log_to_driver=False,
+            logging_level="error",
+            **({} if address else new),
+        )
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise _no_cluster(address, str(error).splitlines()[0]) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _check_answers(address: str) -> None:
+    """Refuse an address that nobody answers at; Ray would wait for minutes."""
+    if address == "auto" or "://" in address:
+        return
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise InputError(
+            "AGC-I923",
+            "--address must be host:port, or auto for a cluster of this machine",
+            got=address,
+            fix="use what 'ray start --head' printed, such as 10.0.0.5:6379",
+        )
+    try:
+        socket.create_connection((host, int(port)), timeout=ANSWER_WITHIN).close()
+    except (OSError, OverflowError) as error:
+        raise _no_cluster(address, str(error)) from None
+
+
+def _no_cluster(address: str | None, why: str) -> ResourceError:
+    if address is None:
+        return ResourceError(
+            "AGC-R924", f"Ray could not be started here: {why}", fix="use --engine processes"
+        )
+    return ResourceError(
+        "AGC-R925",
+        f"no Ray cluster answers: {why}",
+        got=address,
+        fix="start one with 'ray start --head', and check the address, the port and the firewall",
+    )
