@@ -28,9 +28,9 @@ MOST_LINES_OF_CODE = 805
 
 # What importing AdaGCNClassifier loads of this package; 77 files with 10,127 lines before the rooms
 # were redrawn. Raise these numbers only with a reason: the last one was the closed-form learner and
-# the look that chooses settings with it.
+# the look that chooses settings with it; then which nodes say how sure a model is (calibrated.py).
 MOST_FILES = 66
-MOST_LINES = 11_200
+MOST_LINES = 11_650
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from adagcn.errors import (
         AdaGCNError,
         AdaGCNWarning,
+        CalibrationNotice,
         FormatError,
         GraphNotice,
         InputError,
@@ -40,6 +41,7 @@ __all__ = [
     "AdaGCNError",
     "AdaGCNWarning",
     "AdaSGCClassifier",
+    "CalibrationNotice",
     "Callback",
     "FormatError",
     "Graph",
@@ -68,6 +70,7 @@ _HOME = {
     "AdaGCNError": "adagcn.errors",
     "AdaGCNWarning": "adagcn.errors",
     "AdaSGCClassifier": "adagcn.models.adasgc",
+    "CalibrationNotice": "adagcn.errors",
     "Callback": "adagcn.training.events",
     "FormatError": "adagcn.errors",
     "Graph": "adagcn.graph",

@@ -151,6 +151,10 @@ class PresetNotice(AdaGCNWarning):
     """The preset has no values for this graph, so others were used."""
 
 
+class CalibrationNotice(AdaGCNWarning):
+    """The held-out nodes do not tell how sure the model may be."""
+
+
 class WeightCollapseWarning(AdaGCNWarning):
     """The boosting weights are concentrated on very few nodes."""
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adagcn.data.converted import write_converted
 from adagcn.data.gasteiger import fresh_seed, fresh_share_seen, known_nodes, share_seen
 from adagcn.data.generators import planted_partition
-from adagcn.data.nodesets import Split
+from adagcn.data.nodesets import Split, with_calibration, with_label_noise
 from adagcn.data.splits import (
     gasteiger_split,
     make_split,
@@ -337,3 +337,33 @@ def test_a_stratified_split_is_the_same_in_every_release():
     labels = np.arange(300) % 3
     hashes = [short_hash(getattr(stratified_split(labels, 0), role)) for role in ROLES]
     assert hashes == ["924a250807892f57", "046a7880a7ba0d9c", "5ceff7c274cc0718"]
+
+
+def test_calibration_nodes_come_from_the_stopping_nodes_alone():
+    split = make_split(planted_partition(400, 2, 4, seed=0), "holdout:0", stop=0.5)
+    for amount, expected in ((0.5, 80), (0.25, 40), (3, 3)):
+        parted = with_calibration(split, amount)
+        assert len(parted.calibration_nodes) == parted.sizes["calibration"] == expected
+        together = np.sort(np.concatenate([parted.stop_nodes, parted.calibration_nodes]))
+        np.testing.assert_array_equal(together, np.sort(split.stop_nodes))
+        np.testing.assert_array_equal(parted.train_nodes, split.train_nodes)
+        np.testing.assert_array_equal(parted.score_nodes, split.score_nodes)
+        assert parted.digest == with_calibration(split, amount).digest != split.digest
+    other = Split("other", split.train_nodes, split.stop_nodes, split.score_nodes)
+    assert set(with_calibration(other).stop_nodes) != set(with_calibration(split).stop_nodes)
+    with pytest.raises(InputError, match="share 1 node"):
+        Split("twice", [0], [1], [2], calibration_nodes=[1])
+
+
+@pytest.mark.parametrize("amount", [0, -1, 1.5, 4, 0.01, float("nan"), float("inf"), "half", True])
+def test_what_is_set_aside_leaves_some_to_stop_on(amount):
+    with pytest.raises(InputError, match=r"share between 0 and 1.*there are 4.*AGC-I1361"):
+        with_calibration(Split("mine", [0, 1], [2, 3, 4, 5], [6]), amount)
+
+
+def test_wrong_labels_and_calibration_nodes_exclude_each_other():
+    split = Split("mine", [0, 1, 2, 3], [4, 5, 6, 7], [8])
+    noisy = with_label_noise(split, [0, 1] * 5, 0.25)
+    for wrong in (noisy, with_calibration(split)):
+        with pytest.raises(InputError, match="AGC-I1360"):
+            with_calibration(wrong)

@@ -106,6 +106,32 @@ def test_predict_is_the_most_probable_class(model, task):
     np.testing.assert_allclose(np.exp(clf.predict_log_proba(task.rest)), proba)
 
 
+@every_model
+@pytest.mark.filterwarnings("ignore::adagcn.CalibrationNotice")
+def test_calibration_changes_probabilities_and_no_label(model, task, tmp_path):
+    calibrated, rest = task.rest[:30], task.rest[30:]
+    nodes = {**task.stopping(), "X_cal": calibrated, "y_cal": task.labels(calibrated)}
+    plain = model(task.graph, **quick(model))
+    plain.fit(task.train, task.labels(task.train), **task.stopping())
+    clf = model(task.graph, **quick(model, calibrate="temperature"))
+    clf.fit(task.train, task.labels(task.train), **nodes)
+    np.testing.assert_array_equal(clf.predict(rest), plain.predict(rest))
+    proba = plain.predict_proba(rest) ** (1.0 / clf.temperature_)
+    proba /= proba.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(clf.predict_proba(rest), proba, atol=1e-9)
+    held_out = [m.predict_proba(task.stop) for m in (plain, clf)]
+    at_label = [p[np.arange(30), plain.classes_.searchsorted(nodes["y_val"])] for p in held_out]
+    with np.errstate(divide="ignore"):
+        losses = [-np.log(each).mean() for each in at_label]
+    assert losses[1] <= losses[0] + 1e-9
+    sets = clf.predict_set(rest, 0.9)
+    assert sets.covers(task.labels(rest)).mean() > 0.7
+    clf.save(tmp_path / "m.adagcn")
+    again = model.load(tmp_path / "m.adagcn", graph=task.graph)
+    np.testing.assert_array_equal(again.predict_proba(rest), clf.predict_proba(rest))
+    np.testing.assert_array_equal(again.predict_set(rest, 0.9), sets)
+
+
 @having("n_layers", "warm_start")
 def test_stages_end_in_the_prediction(model, task):
     y = task.labels(task.train)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
 
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.options import Common, with_option_groups
@@ -28,7 +30,9 @@ from adagcn.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from adagcn.data import Split
     from adagcn.graph import Graph
+    from adagcn.models.support.classifier import NodeClassifier
 
 _LARGEST_MATRIX = 10  # labels whose confusion is shown in a terminal
 
@@ -39,12 +43,22 @@ def evaluate(
     options: GraphOptions,
     splits: SplitOptions,
     common: Common,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            "--coverage",
+            metavar="SHARE",
+            help="Coverage of the prediction sets to check, of a model fitted with --conformal.",
+            show_default="0.9",
+        ),
+    ] = None,
 ) -> None:
-    """Evaluate a saved model: accuracy, F1, log-loss and confusion matrix.
+    """Evaluate a saved model: accuracy, F1, log-loss, calibration and confusion matrix.
 
     Give the split of the fit, whose scored nodes the model has not seen; --split none scores every
-    label.
+    label. The reliability table compares how sure the model is with how often it is right.
     """
+    from adagcn.cli.certainty import calibration_facts, checked_sets
     from adagcn.cli.scores import class_sizes, score_predictions, uneven_note
     from adagcn.cli.training_run import choice_facts
     from adagcn.engines.threads import threads
@@ -53,11 +67,12 @@ def evaluate(
     with threads(common.threads):
         graph = options.read_labeled()
         fitted = load_model(model, graph=graph)
-        labels_used = _scored(graph, options, splits)
+        labels_used = _scored(graph, options, splits, fitted)
         check_kind_of_labels(graph, fitted.classes_)
         ids, labels = graph.ids_and_labels(labels_used.scored)
         proba = fitted.predict_proba(ids)
-    if labels_used.split == "none":
+        sets = checked_sets(fitted, graph, labels_used, coverage)
+    if labels_used.split.name == "none":
         note("every label is scored; these may include those that the model was trained on")
     found = score_predictions(labels, proba, fitted.classes_)
     uneven = uneven_note(
@@ -73,12 +88,16 @@ def evaluate(
         **found,
         "metric": splits.metric,
         "nodes": len(ids),
-        "split": labels_used.split,
+        "split": labels_used.split.name,
         "labels": labels_used.counts,
         "model": fitted.model_key,
         "model_digest": fitted.model_digest_,
         "preset": fitted.params_["preset"],
         **choice_facts(fitted),
+        "calibrate": fitted.calibrate,
+        "temperature": fitted.temperature_,
+        "calibration": calibration_facts(labels, proba, fitted.classes_),
+        "prediction_sets": sets,
         "class_weight": fitted.class_weight,
         "dataset": graph.name,
         "graph": graph_facts(graph),
@@ -91,21 +110,25 @@ def evaluate(
         _show(facts, graph, [] if options.is_named else reading_rows(graph))
 
 
-class _LabelsUsed(NamedTuple):
-    """The split's name, how many labels it uses for what, and which nodes.
+class LabelsUsed(NamedTuple):
+    """The split, how many labels it uses for what, and which nodes.
 
     ``trained`` are those that a fit on this split is trained on. Of ``none`` that is not known, and
     they are all labeled nodes.
     """
 
-    split: str
+    split: Split
     counts: dict[str, int]
     scored: NDArray[Any]
     trained: NDArray[Any]
 
 
-def _scored(graph: Graph, options: GraphOptions, splits: SplitOptions) -> _LabelsUsed:
+def _scored(
+    graph: Graph, options: GraphOptions, splits: SplitOptions, fitted: NodeClassifier
+) -> LabelsUsed:
     """Return which labels are scored."""
+    from adagcn.cli.certainty import as_fitted
+
     if splits.split == "none" and splits.stop is not None:
         problem = "--stop has no meaning for --split none, which scores every label"
         raise InputError("AGC-I847", problem, got=splits.stop, fix="leave --stop out")
@@ -113,10 +136,11 @@ def _scored(graph: Graph, options: GraphOptions, splits: SplitOptions) -> _Label
     if split.name == "none":
         known = graph.labeled_nodes
         counts = {"known": len(known), "train": 0, "stop": 0, "score": len(known)}
-        return _LabelsUsed(split.name, counts, known, known)
+        return LabelsUsed(split, counts, known, known)
     check_scored(split)
+    split = as_fitted(split, graph, fitted)
     counts = label_counts(graph, split)
-    return _LabelsUsed(split.name, counts, split.score_nodes, split.train_nodes)
+    return LabelsUsed(split, counts, split.score_nodes, split.train_nodes)
 
 
 def check_kind_of_labels(graph: Graph, classes: NDArray[Any]) -> None:
@@ -132,6 +156,7 @@ def check_kind_of_labels(graph: Graph, classes: NDArray[Any]) -> None:
 
 
 def _show(facts: dict[str, Any], graph: Graph, read: list[tuple[str, str]]) -> None:
+    from adagcn.cli.certainty import certainty_rows, reliability_table
     from adagcn.cli.scores import weight_words
 
     console = screen()
@@ -153,6 +178,7 @@ def _show(facts: dict[str, Any], graph: Graph, read: list[tuple[str, str]]) -> N
                     if log_loss is None
                     else f"{log_loss:.4f}",
                 ),
+                *certainty_rows(facts),
             ]
         )
     )
@@ -171,6 +197,8 @@ def _show(facts: dict[str, Any], graph: Graph, read: list[tuple[str, str]]) -> N
     )
     console.print()
     console.print(_confusion_table(facts["confusion"], console.width))
+    console.print()
+    console.print(reliability_table(facts["calibration"], console.width))
 
 
 def _label_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:

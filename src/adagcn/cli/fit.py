@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
-from adagcn.cli.options import ClassWeight, Common, Force, with_option_groups
+from adagcn.cli.options import Calibrate, ClassWeight, Common, Force, with_option_groups
 from adagcn.cli.output import (
     check_out,
     chosen_rows,
@@ -19,13 +20,14 @@ from adagcn.cli.output import (
     rows_table,
     screen,
 )
-from adagcn.cli.set_option import class_weight_setting, parse_settings
+from adagcn.cli.set_option import calibrate_setting, class_weight_setting, parse_settings
 from adagcn.cli.split_options import (
     SplitOptions,
     counts_in_words,
     empty_sets,
     measure_rows,
     refuse_validation_fraction,
+    with_conformal,
 )
 from adagcn.errors import AdaGCNError, InputError, counted
 
@@ -63,6 +65,16 @@ def fit(
         ),
     ] = None,
     class_weight: ClassWeight = None,
+    calibrate: Calibrate = None,
+    conformal: Annotated[
+        float | None,
+        typer.Option(
+            "--conformal",
+            metavar="N|SHARE",
+            help="Keep some of the stopping nodes (0.5: half of them) for prediction sets alone; "
+            "see predict --coverage.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Where to save the model.")
     ] = None,
@@ -93,6 +105,7 @@ def fit(
     settable = model_class(model).settable()
     given = parse_settings(settings or [], settable, model)
     given |= class_weight_setting(class_weight, given, {model: settable})
+    given |= calibrate_setting(calibrate, given)
     refuse_validation_fraction(given)
     preset = preset or default_preset(model)
 
@@ -101,11 +114,14 @@ def fit(
 
     with threads(common.threads):
         graph = options.read_labeled()
-        chosen = splits.make(graph, options)
+        chosen = with_conformal(splits.make(graph, options), conformal)
         for text in empty_sets(chosen):
             note(text)
         run = run_training(estimator(), graph, chosen)
-        again = run_training(estimator(), graph, splits.without_scoring(graph)) if refit else None
+        again = None
+        if refit:
+            everything = with_conformal(splits.without_scoring(graph), conformal)
+            again = run_training(estimator(), graph, everything)
     uneven = uneven_note(
         class_sizes(graph.labels[chosen.train_nodes]),
         {"": run.scores.get("balanced_accuracy")},
@@ -144,7 +160,8 @@ def _save(model: NodeClassifier, out: Path) -> AdaGCNError | OSError | None:
 
 def _refit_facts(run: TrainingRun) -> dict[str, Any]:
     names = ("labels", "stop_accuracy", "n_layers", "epochs", "seconds", "model_digest", "look")
-    return {name: value for name, value in run.facts().items() if name in names}
+    kept = (*names, "temperature")
+    return {name: value for name, value in run.facts().items() if name in kept}
 
 
 def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
@@ -165,6 +182,7 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
                 *chosen_rows(facts["look"]),
                 *measure_rows(facts),
                 ("on stop nodes", "none" if stop_accuracy is None else percent(stop_accuracy)),
+                *_certainty_rows(facts),
                 ("training", _amount(facts)),
                 ("time", f"{facts['seconds']:.1f} s, threads: {facts['threads']}"),
                 ("digest", facts["model_digest"][:16]),
@@ -179,6 +197,19 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
     if facts["out"] is not None:
         console.print()
         console.print(f"Next: adagcn predict {facts['out']} {options.words()}", soft_wrap=True)
+
+
+def _certainty_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the temperature, and how many nodes prediction sets rest on, where there are such."""
+    rows = []
+    if facts["temperature"] is not None:
+        rows.append(("temperature", f"{facts['temperature']:.3f}, fitted to the stop nodes"))
+    n_nodes = facts["labels"].get("calibration")
+    if n_nodes is not None:
+        most = percent(math.floor(1000 * n_nodes / (n_nodes + 1)) / 1000)
+        told = f"{counted(n_nodes, 'calibration node')}; any coverage up to {most}"
+        rows.append(("prediction sets", told))
+    return rows
 
 
 def _stand_in_rows(n_coordinates: int | None) -> list[tuple[str, str]]:

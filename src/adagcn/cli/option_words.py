@@ -13,6 +13,8 @@ from adagcn.errors import AdaGCNError
 
 # Arguments of the library and the options that set them.
 OPTIONS = {
+    "calibrate": "--calibrate",
+    "coverage": "--coverage",
     "data_dir": "--data-dir",
     "directed": "--directed",
     "drop": "--drop",
@@ -48,6 +50,7 @@ FLAGS = {
 PHRASES = {
     "pass X_val and y_val, or validation_fraction=0.2, to let it choose": "raise --stop, or use a "
     "split that has stopping nodes, to let it choose",
+    "fit with more of them in X_cal": "fit with a larger --conformal",
 }
 # Hyper-parameters that messages name with a value.
 HYPER_PARAMETERS = (
@@ -67,6 +70,8 @@ REMEDIES = {
     "AGC-I621": "raise --stop, or use a split that has stopping nodes",
     "AGC-I633": "name the graph: DATA, or --edges with its tables",
     "AGC-I641": "label more nodes, or use --stop 0",
+    "AGC-I1354": "fit it with --conformal 0.5, which keeps half of the stopping nodes for them",
+    "AGC-I1356": "raise --stop, or use a split that has stopping nodes",
     "AGC-I702": "give the features that the model was fitted on",
     "AGC-F705": "give a file that adagcn fit --out wrote",
     "AGC-I624": "give a file that adagcn fit --out wrote",
@@ -84,7 +89,7 @@ _NAMED = re.compile(
 )
 _FLAG = re.compile("|".join(FLAGS))
 # English words that are arguments where a sentence begins with them and a demand.
-_SUBJECT = re.compile(r"^(?=(?:metric|model|preset|separator|top) must be )")
+_SUBJECT = re.compile(r"^(?=(?:calibrate|coverage|metric|model|preset|separator|top) must be )")
 
 
 def in_options(text: str) -> str:

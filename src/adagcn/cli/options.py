@@ -56,6 +56,15 @@ ClassWeight = Annotated[
         show_default="none",
     ),
 ]
+# None where it is not given, as above.
+Calibrate = Annotated[
+    Literal["temperature", "none"] | None,
+    typer.Option(
+        "--calibrate",
+        help="Fit probabilities to the stopping nodes after training; labels stay the same.",
+        show_default="none",
+    ),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option(

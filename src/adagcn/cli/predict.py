@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.option_words import in_options
 from adagcn.cli.options import Common, Force, with_option_groups
-from adagcn.cli.output import check_out, facts_table, note, print_json, screen
+from adagcn.cli.output import check_out, facts_table, note, percent, print_json, screen
 from adagcn.errors import counted
 
 if TYPE_CHECKING:
@@ -60,6 +61,15 @@ def predict(
             help="Give the K most probable labels: label_1, probability_1, label_2, …",
         ),
     ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            "--coverage",
+            metavar="SHARE",
+            help="Add a set of labels that holds the true one for this share of nodes, and its "
+            "size; for a model fitted with --conformal.",
+        ),
+    ] = None,
     verbatim: Annotated[
         bool,
         typer.Option(
@@ -73,13 +83,14 @@ def predict(
 
     The columns are id, label, probability (of that label) and margin (to the runner-up).
     Probabilities have 6 decimals, except in Parquet. In CSV, text that a spreadsheet would run as a
-    formula (starting with =, +, - or @) is prefixed with an apostrophe, and a note says so.
+    formula (starting with =, +, - or @) is prefixed with an apostrophe, and a note says so. With
+    --coverage there are also set (in CSV a JSON list of labels) and set_size.
 
     The graph needs no labels, and its nodes may be new to the model:
 
     adagcn predict my.adagcn --edges new.csv --features new_features.csv
     """
-    from adagcn.cli.table_files import rounded, table_format
+    from adagcn.cli.table_files import lists_as_text, rounded, table_format
     from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
 
@@ -89,7 +100,12 @@ def predict(
         graph = options.read()
         fitted = load_model(model, graph=graph)
         ids = graph.node_ids if nodes is None else _read_ids(nodes, options.id_column, graph)
-        table = fitted.predict_frame(ids, top=top, proba=proba, backend="pyarrow")
+        table = fitted.predict_frame(
+            ids, top=top, proba=proba, coverage=coverage, backend="pyarrow"
+        )
+    sets = _set_facts(table, coverage)
+    if kind == "csv":
+        table = lists_as_text(table)
     if kind != "parquet":
         table = rounded(table)
     if kind == "csv" and not verbatim:
@@ -101,11 +117,37 @@ def predict(
         "graph": graph_facts(graph),
         "nodes": len(ids),
         "labels": fitted.classes_,
+        **sets,
         "seed": common.seed,
         "threads": common.threads,
         "out": out,
     }
     _deliver(table, facts, graph, as_json=common.as_json)
+
+
+def _set_facts(table: pa.Table, coverage: float | None) -> dict[str, Any]:
+    """Return how large the prediction sets are; nothing where none was asked for."""
+    if coverage is None:
+        return {}
+    sizes = table["set_size"].to_pylist()
+    counts = Counter({0: 0, 1: 0, **Counter(sizes)})
+    mean = sum(sizes) / len(sizes) if sizes else None
+    return {
+        "coverage": coverage,
+        "mean_set_size": mean,
+        "sets_by_size": dict(sorted(counts.items())),
+    }
+
+
+def _set_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    if facts.get("mean_set_size") is None:
+        return []
+    by_size = facts["sets_by_size"]
+    told = (
+        f"{facts['mean_set_size']:.2f} labels on average; {by_size[1]:,} of one label, "
+        f"{by_size[0]:,} of none"
+    )
+    return [(f"sets, {percent(facts['coverage'])}", told)]
 
 
 def _deliver(table: pa.Table, facts: dict[str, Any], graph: Graph, *, as_json: bool) -> None:
@@ -138,6 +180,7 @@ def _summary(table: pa.Table, facts: dict[str, Any], graph: Graph) -> list[tuple
         ("predicted", counted(facts["nodes"], "node")),
         *((f"as {row[label]}", f"{row['id_count']:,}") for row in ranked[:_MOST_LABELS]),
         *([("", f"and {counted(rest, 'other label')}")] if rest > 0 else []),
+        *_set_rows(facts),
         ("written to", str(facts["out"])),
     ]
 

@@ -98,6 +98,18 @@ def class_weight_setting(
     return {"class_weight": word} if word == "balanced" else {}
 
 
+def calibrate_setting(word: str | None, given: Collection[str]) -> dict[str, Any]:
+    """Return what ``--calibrate`` sets, which ``--set`` must not say too.
+
+    >>> calibrate_setting("temperature", ["n_layers"])
+    {'calibrate': 'temperature'}
+    """
+    if word is not None and "calibrate" in given:
+        problem = "--calibrate and --set calibrate exclude each other"
+        raise InputError("AGC-I1362", problem, got=word, fix="leave one of them out")
+    return {"calibrate": word} if word == "temperature" else {}
+
+
 def _check_name(name: str, allowed: Collection[str], model: str) -> None:
     if name in allowed:
         return

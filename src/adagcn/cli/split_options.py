@@ -23,6 +23,8 @@ _N_COMPARED = 5  # splits of a comparison by default
 # Arguments that are English words too: only where a message about a split names them.
 _IN_OPTIONS = {
     r"^(stop|score) ": r"--\1 ",
+    r"^amount must": "--conformal must",
+    r"or stop on more nodes$": "or raise --stop",
     r"\bleave (stop|score) out": r"leave --\1 out",
     r"\band score exclude": "and --score exclude",
     r"\buse (holdout|val):0": r"use --split \1:0",
@@ -166,12 +168,16 @@ class SplitOptions:
     @property
     def _stop(self) -> float | None:
         """The value of ``--stop``, a whole number as one."""
-        whole = self.stop is not None and self.stop >= 1 and self.stop % 1 == 0
-        return int(self.stop) if whole else self.stop  # type: ignore[arg-type]
+        return None if self.stop is None else _whole(self.stop)
 
     @staticmethod
     def _source(options: GraphOptions) -> str | None:
         return None if options.is_named else options.data
+
+
+def _whole(value: float) -> float:
+    """Return a number of nodes as a whole number, and a share as it is."""
+    return int(value) if value >= 1 and value % 1 == 0 else value
 
 
 @contextmanager
@@ -191,6 +197,16 @@ def _translated(text: str) -> str:
     for pattern, option in _IN_OPTIONS.items():
         text = re.sub(pattern, option, text)
     return text
+
+
+def with_conformal(split: Split, amount: float | None) -> Split:
+    """Return a split with what ``--conformal`` sets aside of its stopping nodes, if anything."""
+    if amount is None:
+        return split
+    from adagcn.data import with_calibration
+
+    with _in_options():
+        return with_calibration(split, _whole(amount))
 
 
 def check_scored(split: Split) -> None:
@@ -230,7 +246,7 @@ def refuse_validation_fraction(given: dict[str, Any]) -> None:
 
 
 def label_counts(graph: Graph, split: Split) -> dict[str, int]:
-    """Return how many labels are known, trained on, stopped on and scored."""
+    """Return how many labels are known, and how many are used for what."""
     return {"known": len(graph.labeled_nodes), **split.sizes}
 
 
@@ -241,8 +257,9 @@ def counts_in_words(labels: dict[str, int]) -> str:
     '1,600 known, 1,000 trained on, 200 stopped on, 300 scored, 100 not used'
     """
     words = {"known": "known", "train": "trained on", "stop": "stopped on", "score": "scored"}
+    words |= {"calibration": "for prediction sets"} if "calibration" in labels else {}
     said = [f"{labels[name]:,} {word}" for name, word in words.items()]
-    unused = labels["known"] - labels["train"] - labels["stop"] - labels["score"]
+    unused = 2 * labels["known"] - sum(labels[name] for name in words)
     return ", ".join([*said, f"{unused:,} not used"] if unused else said)
 
 

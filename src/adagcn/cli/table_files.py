@@ -29,6 +29,21 @@ _FORMULA = r"^[-=+@\t\r]"
 _NUMBER = r"^[-+]?[0-9]*[.]?[0-9]+$"
 
 
+def lists_as_text(table: pa.Table) -> pa.Table:
+    """Return ``table`` with lists as JSON, since CSV has none.
+
+    JSON keeps labels apart whatever their characters are, and no spreadsheet runs it as a formula.
+    """
+    import pyarrow as pa
+
+    for position, name in enumerate(table.column_names):
+        column = table.column(position)
+        if pa.types.is_list(column.type):
+            texts = [json.dumps(each, ensure_ascii=False) for each in column.to_pylist()]
+            table = table.set_column(position, name, pa.array(texts, type=pa.string()))
+    return table
+
+
 def rounded(table: pa.Table) -> pa.Table:
     """Return ``table`` with the decimals of its numbers that mean something.
 

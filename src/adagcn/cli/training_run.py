@@ -68,6 +68,8 @@ class TrainingRun:
             "seconds": round(self.seconds, 3),
             "preset": model.preset,
             "class_weight": model.class_weight,
+            "calibrate": model.calibrate,
+            "temperature": model.temperature_,
             "split": self.split,
             "labels": self.labels,
             "scores": self.scores,

@@ -13,7 +13,7 @@ from adagcn.data.load import (
     locate_dataset,
     verify_dataset,
 )
-from adagcn.data.nodesets import Split
+from adagcn.data.nodesets import Split, with_calibration
 from adagcn.data.planetoid import convert_planetoid, read_planetoid
 from adagcn.data.reddit import convert_reddit
 from adagcn.data.split_files import file_split
@@ -45,4 +45,5 @@ __all__ = [
     "read_planetoid",
     "stratified_split",
     "verify_dataset",
+    "with_calibration",
 ]

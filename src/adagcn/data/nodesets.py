@@ -1,4 +1,4 @@
-"""A split: three sets of nodes that never overlap, what may be odd about it, and a fit on it."""
+"""A split: sets of nodes that never overlap, what may be odd about it, and a fit on it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from adagcn.graph import Graph
 
 Nodes = NDArray[np.int64]
 _ROLES = ("train_nodes", "stop_nodes", "score_nodes")
+_CALIBRATION = "calibration_nodes"
 _FIT_LABELS = {"train_labels": "train_nodes", "stop_labels": "stop_nodes"}
 _MOST_DRAWS = 1000  # of wrong labels, until every class keeps a right one
 
@@ -93,7 +95,7 @@ def _named_parts(imbalance: tuple[int, int] | None) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Three sets of nodes that never overlap.
+    """Three sets of nodes that never overlap, and nodes of a fourth where they are asked for.
 
     Parameters
     ----------
@@ -108,6 +110,8 @@ class Split:
     train_labels, stop_labels : ndarray of int64, optional
         Class positions that a fit sees at these nodes instead of the graph's labels, in the same
         order. Scored nodes always have the graph's.
+    calibration_nodes : ndarray of int64, optional
+        Positions of the nodes that prediction sets rest on; see :func:`with_calibration`.
     """
 
     name: str
@@ -116,12 +120,13 @@ class Split:
     score_nodes: Nodes
     train_labels: Nodes | None = None
     stop_labels: Nodes | None = None
+    calibration_nodes: Nodes | None = None
 
     def __post_init__(self) -> None:
-        for role in _ROLES:
+        for role in self._roles:
             nodes = _checked_nodes(role, getattr(self, role))
             object.__setattr__(self, role, nodes)
-        for one, other in combinations(_ROLES, 2):
+        for one, other in combinations(self._roles, 2):
             shared = np.intersect1d(getattr(self, one), getattr(self, other))
             refuse_nodes(
                 "AGC-I220", f"{one} and {other} share {counted(len(shared), 'node')}", shared
@@ -133,8 +138,12 @@ class Split:
                 object.__setattr__(self, role, checked)
 
     @property
+    def _roles(self) -> tuple[str, ...]:
+        return _ROLES if self.calibration_nodes is None else (*_ROLES, _CALIBRATION)
+
+    @property
     def digest(self) -> str:
-        """SHA-256 of the three sets, order included, and of labels that only a fit sees."""
+        """SHA-256 of the sets, order included, and of labels that only a fit sees."""
         content = hashlib.sha256()
         for nodes in (self.train_nodes, self.stop_nodes, self.score_nodes):
             content.update(len(nodes).to_bytes(8, "little"))
@@ -144,16 +153,22 @@ class Split:
             if labels is not None:  # else the digest is that of splits before there were such
                 content.update(role.encode())
                 content.update(labels.astype("<i8").tobytes())
+        if self.calibration_nodes is not None:
+            content.update(_CALIBRATION.encode())
+            content.update(self.calibration_nodes.astype("<i8").tobytes())
         return content.hexdigest()
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many nodes are trained on (``train``), stopped on (``stop``) and scored."""
-        return {role.removesuffix("_nodes"): len(getattr(self, role)) for role in _ROLES}
+        """How many nodes are trained on (``train``), stopped on (``stop``) and scored.
+
+        Where there are such, also how many prediction sets rest on (``calibration``).
+        """
+        return {role.removesuffix("_nodes"): len(getattr(self, role)) for role in self._roles}
 
     def check_range(self, n_nodes: int) -> None:
         """Refuse the split if a position is beyond a graph of ``n_nodes`` nodes."""
-        everything = np.concatenate([self.train_nodes, self.stop_nodes, self.score_nodes])
+        everything = np.concatenate([getattr(self, role) for role in self._roles])
         outside = everything[everything >= n_nodes]
         problem = f"the split {self.name!r} has positions beyond the graph's {n_nodes:,} nodes"
         refuse_nodes("AGC-I221", problem, outside)
@@ -215,6 +230,73 @@ def _noisy(labels: Nodes, classes: Nodes, share: float, rng: np.random.RandomSta
     places[changed] += rng.randint(1, len(classes), size=len(changed))
     noisy: Nodes = classes[places % len(classes)]
     return noisy
+
+
+def with_calibration(split: Split, amount: float = 0.5) -> Split:
+    """Return a split that sets some stopping nodes aside for prediction sets.
+
+    A fit on it does not stop on these nodes, choose settings by them or fit a temperature to them.
+
+    Parameters
+    ----------
+    split : Split
+        A split with stopping nodes, none of them set aside yet.
+    amount : float or int
+        Below 1: the share of the stopping nodes to set aside. From 1: their number.
+
+    Returns
+    -------
+    Split
+        The same training and scored nodes. The split's name decides, through SHA-256, which of the
+        stopping nodes are set aside, regardless of their class: as many of them are likely to be of
+        a class as of the scored nodes.
+
+    Raises
+    ------
+    InputError
+        No stopping node would be left, none would be set aside, or the split has labels of its own.
+
+    Examples
+    --------
+    >>> with_calibration(Split("mine", [0, 1], [2, 3, 4, 5], [6])).sizes
+    {'train': 2, 'stop': 2, 'score': 1, 'calibration': 2}
+    """
+    if split.stop_labels is not None or split.calibration_nodes is not None:
+        raise InputError(
+            "AGC-I1360",
+            f"the split {split.name} has wrong labels or calibration nodes already",
+            got=split.sizes,
+            fix="set nodes aside from a split without",
+        )
+    n_stop = len(split.stop_nodes)
+    n_aside = _n_aside(amount, n_stop)
+    if not 0 < n_aside < n_stop:
+        raise InputError(
+            "AGC-I1361",
+            "amount must be a share between 0 and 1, or a whole number below that of the stopping "
+            f"nodes of the split {split.name}, of which there are {n_stop:,}",
+            got=amount,
+            fix="use 0.5 to set half of them aside, or stop on more nodes",
+        )
+    seed = hashlib.sha256(f"adagcn calibration {split.name}".encode()).digest()
+    rng = np.random.RandomState(int.from_bytes(seed[:4], "big"))  # a stream that never changes
+    order = rng.permutation(n_stop)
+    aside, kept = np.sort(order[:n_aside]), np.sort(order[n_aside:])
+    return replace(
+        split,
+        stop_nodes=split.stop_nodes[kept],
+        calibration_nodes=split.stop_nodes[aside],
+    )
+
+
+def _n_aside(amount: Any, n_stop: int) -> int:
+    """Return how many nodes a share or a number means; 0 for what is neither."""
+    if isinstance(amount, bool) or not isinstance(amount, Real):
+        return 0
+    number = float(amount)
+    if 0.0 < number < 1.0:
+        return round(number * n_stop)
+    return int(number) if number.is_integer() else 0
 
 
 def refuse_nodes(code: str, problem: str, nodes: NDArray[Any]) -> None:
@@ -311,14 +393,17 @@ def fit_on_split(model: Any, graph: Graph, split: Split, callbacks: Iterable[Any
     """Fit on the training nodes, stopping on the stopping nodes; return the seconds it took.
 
     Without stopping nodes the model stops as its own settings say. Labels that the split has of
-    its own take the place of the graph's.
+    its own take the place of the graph's. Calibration nodes are passed on as such.
     """
     X, y = _seen(graph, split.train_nodes, split.train_labels)
     X_val, y_val = None, None
     if len(split.stop_nodes):
         X_val, y_val = _seen(graph, split.stop_nodes, split.stop_labels)
+    more = {}
+    if split.calibration_nodes is not None:
+        more["X_cal"], more["y_cal"] = graph.ids_and_labels(split.calibration_nodes)
     start = time.perf_counter()
-    model.fit(X, y, X_val=X_val, y_val=y_val, callbacks=callbacks)
+    model.fit(X, y, X_val=X_val, y_val=y_val, callbacks=callbacks, **more)
     return time.perf_counter() - start
 
 

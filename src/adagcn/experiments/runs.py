@@ -183,7 +183,8 @@ def derived_seed(seed: int, split: str, init: int) -> int:
 
 def resolved_params(model: NodeClassifier) -> dict[str, Param]:
     """Return every hyper-parameter as ``fit`` will use it, except those it finds itself."""
-    params = {**model.resolved_params(), "class_weight": model.class_weight}
+    beside = {"class_weight": model.class_weight, "calibrate": model.calibrate}
+    params = {**model.resolved_params(), **beside}
     return {name: value for name, value in params.items() if value is not None}
 
 

@@ -130,6 +130,7 @@ class AdaGCNClassifier(BoostedClassifier):
         variant: Variant | None = None,
         learner: Any | None = None,
         class_weight: dict[Any, float] | str | None = None,
+        calibrate: Literal["temperature"] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         device: str = "cpu",
@@ -156,6 +157,7 @@ class AdaGCNClassifier(BoostedClassifier):
         self.variant = variant
         self.learner = learner
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.warm_start = warm_start
         self.random_state = random_state
         self.device = device

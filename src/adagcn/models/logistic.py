@@ -51,7 +51,7 @@ class LogisticClassifier(BoostedClassifier):
     model_key = "logistic"
     settings = LogisticSettings
     parameters = ("C", "validation_fraction", "feature_norm")
-    beside = ("class_weight", "random_state", "n_threads")
+    beside = ("class_weight", "calibrate", "random_state", "n_threads")
     _fixed: ClassVar[dict[str, Any]] = {"n_layers": 1}
     make_network = staticmethod(linear_map)
 

@@ -32,7 +32,7 @@ class PerceptronClassifier(BoostedClassifier):
         "feature_norm",
     )
     switches = ("stop_on", "stop_penalty")
-    beside = ("class_weight", "random_state", "device", "n_threads")
+    beside = ("class_weight", "calibrate", "random_state", "device", "n_threads")
     _fixed: ClassVar[dict[str, Any]] = {"n_layers": 1}
     make_network = staticmethod(perceptron)
     parameter_shapes = staticmethod(perceptron_shapes)

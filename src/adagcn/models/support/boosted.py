@@ -41,7 +41,12 @@ from adagcn.models.support.feature_columns import remember_columns
 from adagcn.models.support.labels import FitCall, hold_out
 from adagcn.models.support.presets import PRESETS, preset_values, resolve
 from adagcn.models.support.problem import FitData
-from adagcn.models.support.settings import Params, check_preset, did_you_mean
+from adagcn.models.support.settings import (
+    NOT_IN_SETTINGS,
+    Params,
+    check_preset,
+    did_you_mean,
+)
 from adagcn.propagation.hops import Hop, stream_from
 from adagcn.propagation.scaling import scaled_rows
 from adagcn.propagation.source import MemorySource
@@ -143,6 +148,7 @@ class BoostedClassifier(NodeClassifier):
     default_preset = "tuned"
     beside: ClassVar[tuple[str, ...]] = (
         "class_weight",
+        "calibrate",
         "warm_start",
         "random_state",
         "device",
@@ -466,9 +472,14 @@ class BoostedClassifier(NodeClassifier):
         self.choices_ = dict(fit.decision.choices)
         if fit.decision.reason:
             values["look"] = fit.decision.reason
-        self.params_ = Params(values)
+        votes, labels = _stop_votes(state.layers, fit.boosting), fit.boosting.nodes.stop_labels
+        self._set_uncalibrated()
+        self._set_temperature(None if votes is None else votes.log_proba(), labels)
+        self.params_ = Params({**values, **self._calibration_params()})
         self.seed_ = basis.seed
-        self.stop_accuracy_ = _stop_accuracy(state.layers, fit.boosting)
+        self.stop_accuracy_ = (
+            None if votes is None else float((votes.total.argmax(axis=1) == labels).mean())
+        )
         self.column_scale_ = problems.fitted_scale(self.graph, fit.settings.feature_norm)
         self.columns_ = fit.decision.columns
         self.coordinates_ = fit.decision.coordinates
@@ -533,17 +544,15 @@ class BoostedClassifier(NodeClassifier):
 
     # Predicting
 
-    def predict_log_proba(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[np.float64]:
-        """Return the logarithms of the class probabilities.
-
-        Their exponentials are the softmax of the mean class scores over K − 1, as AdaBoost has it.
-        """
+    def _log_proba(self, X: ArrayLike, graph: Graph | None) -> NDArray[np.float64]:
+        """Return log softmax of the mean class scores over K − 1, as AdaBoost has it."""
         return self._combined(X, graph).log_proba()
 
     def decision_function(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[np.float64]:
         """Return the summed class scores Σ_l c_l h_k (Algorithm 1, line 10).
 
-        Shape (n_nodes, n_classes); for two classes (n_nodes,), positive for ``classes_[1]``.
+        Shape (n_nodes, n_classes); for two classes (n_nodes,), positive for ``classes_[1]``. They
+        are the algorithm's own: ``calibrate`` leaves them as they are.
         """
         return one_column_for_two(self._combined(X, graph).total)
 
@@ -555,8 +564,12 @@ class BoostedClassifier(NodeClassifier):
     def staged_predict_proba(
         self, X: ArrayLike, *, graph: Graph | None = None
     ) -> Iterator[NDArray[np.float64]]:
-        """Yield the class probabilities of the ensembles of the first 1, 2, … layers."""
-        return (np.exp(votes.log_proba()) for votes in self._staged(X, graph))
+        """Yield the class probabilities of the ensembles of the first 1, 2, … layers.
+
+        The temperature of ``calibrate`` is that of the whole ensemble, at every depth.
+        """
+        stages = self._staged(X, graph)
+        return (np.exp(self._at_temperature(votes.log_proba())) for votes in stages)
 
     def staged_decision_function(
         self, X: ArrayLike, *, graph: Graph | None = None
@@ -639,7 +652,7 @@ class BoostedClassifier(NodeClassifier):
 
     def fitted_settings(self) -> BoostedSettings:
         """Return the settings inside ``params_``."""
-        flat = {k: v for k, v in self.params_.items() if k not in ("preset", "look", "n_threads")}
+        flat = {k: v for k, v in self.params_.items() if k not in NOT_IN_SETTINGS}
         return settings_from(flat, self.settings)
 
     def _layer_log_proba(
@@ -696,11 +709,10 @@ def _epochs(layer: BoostedLayer) -> int | None:
     return None if record is None else int(record.epochs)
 
 
-def _stop_accuracy(layers: tuple[BoostedLayer, ...], boosting: HopBoosting) -> float | None:
-    """Return the ensemble's accuracy on the stopping nodes."""
+def _stop_votes(layers: tuple[BoostedLayer, ...], boosting: HopBoosting) -> CombinedVotes | None:
+    """Return what the ensemble says of the stopping nodes; None where there are none."""
     labels = boosting.nodes.stop_labels
     if labels is None or any(layer.stop_log_proba is None for layer in layers):
         return None
     pairs = [(layer.coefficient, np.asarray(layer.stop_log_proba)) for layer in layers]
-    votes = boosting.rule.combination.combined(pairs)
-    return float((votes.total.argmax(axis=1) == labels).mean())
+    return boosting.rule.combination.combined(pairs)

@@ -33,6 +33,7 @@ from adagcn.engines.threads import (
 )
 from adagcn.errors import AdaGCNError, PresetNotice
 from adagcn.graph import Graph
+from adagcn.models.support.calibrated import CalibratedModel
 from adagcn.models.support.labels import FitCall
 from adagcn.models.support.persistence import SavedModel
 from adagcn.models.support.problem import checked_graph
@@ -53,6 +54,12 @@ _BESIDE = {
         "``sample_weight``. Such a model cannot be saved to a file",
     ),
     "class_weight": ('dict, "balanced" or None', "weight of each class in the loss"),
+    "calibrate": (
+        '"temperature" or None',
+        "whether probabilities are fitted to held-out nodes: after the fit, log-probabilities are "
+        "divided by the temperature with the lowest log-loss on the stopping nodes (``X_val``, or "
+        "those of ``validation_fraction``). Predicted labels stay the same",
+    ),
     "warm_start": (
         "bool",
         "whether ``fit`` with a larger ``n_layers`` adds layers to the ones there are",
@@ -74,7 +81,7 @@ _BESIDE = {
 }
 
 
-class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
+class NodeClassifier(SavedModel, CalibratedModel, ClassifierMixin, BaseEstimator):
     """A model behind scikit-learn's contract: X is node ids, the graph is a constructor parameter.
 
     Every hyper-parameter defaults to ``None``, which means the preset's value; ``params_`` holds
@@ -94,12 +101,22 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         Feature columns.
     seed_ : int
         What all randomness of the fit came from.
+    temperature_ : float or None
+        What log-probabilities are divided by; None without ``calibrate``.
+    conformity_scores_ : ndarray of shape (n_calibration,) or None
+        What :meth:`predict_set` rests on: 1 − p_y of the calibration nodes, in ascending order.
     """
 
     model_key: ClassVar[str]
     default_preset: ClassVar[str]
     # Constructor parameters besides the settings, in their order.
-    beside: ClassVar[tuple[str, ...]] = ("class_weight", "random_state", "device", "n_threads")
+    beside: ClassVar[tuple[str, ...]] = (
+        "class_weight",
+        "calibrate",
+        "random_state",
+        "device",
+        "n_threads",
+    )
 
     graph: Graph | None
     preset: str
@@ -165,13 +182,13 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
     def _fit(self, call: FitCall, events: Events) -> None:
         raise NotImplementedError
 
-    def predict_log_proba(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[np.float64]:
-        """Return the logarithms of the class probabilities."""
+    def _log_proba(self, X: ArrayLike, graph: Graph | None) -> NDArray[np.float64]:
+        """Return log-probabilities as the fit left them, whatever the temperature is."""
         raise NotImplementedError
 
     # Fitting
 
-    def fit(
+    def fit(  # noqa: PLR0913
         self,
         X: ArrayLike,
         y: ArrayLike,
@@ -179,6 +196,8 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         *,
         X_val: ArrayLike | None = None,
         y_val: ArrayLike | None = None,
+        X_cal: ArrayLike | None = None,
+        y_cal: ArrayLike | None = None,
         callbacks: Iterable[Any] = (),
     ) -> Self:
         """Fit the model on labeled nodes.
@@ -196,6 +215,9 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
             Ids and labels of the nodes that decide when training stops. Without them,
             ``validation_fraction`` of the labeled nodes is set aside; where that is zero, training
             goes on for ``max_epochs``.
+        X_cal, y_cal : array-like of shape (n_calibration,), optional
+            Ids and labels of nodes that :meth:`predict_set` rests on, drawn at random from the
+            labeled nodes and used for nothing else.
         callbacks : iterable of Callback
             Told of every epoch, every layer and the end; see :mod:`adagcn.training.events`. A
             callback can end the fit early, and leaves a usable model.
@@ -206,8 +228,11 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
             The fitted model.
         """
         checked_graph(self.graph)
+        call = FitCall(X, y, sample_weight, X_val, y_val, X_cal, y_cal)
+        self._check_calibration(call)
         with self.computing(X):
-            self._fit(FitCall(X, y, sample_weight, X_val, y_val), Events(callbacks, LogCallback()))
+            self._fit(call, Events(callbacks, LogCallback()))
+            self._set_conformity(call)
         return self
 
     @contextmanager
@@ -238,8 +263,12 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         graph : Graph, optional
             Another graph to look the nodes up in: new nodes, new edges, the same features.
         """
-        best = self.predict_log_proba(X, graph=graph).argmax(axis=1)
+        best = self._log_proba(X, graph).argmax(axis=1)  # a temperature changes no order
         return np.asarray(self.classes_[best])
+
+    def predict_log_proba(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[np.float64]:
+        """Return the logarithms of the class probabilities, of shape (n_nodes, n_classes)."""
+        return self._at_temperature(self._log_proba(X, graph))
 
     def predict_proba(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[np.float64]:
         """Return class probabilities of shape (n_nodes, n_classes), ordered as ``classes_``.
@@ -262,6 +291,7 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
         graph: Graph | None = None,
         top: int | None = None,
         proba: bool = False,
+        coverage: float | None = None,
         backend: Backend = "pandas",
     ) -> Any:
         """Return predictions as a data frame, a row for each node in the order of ``X``.
@@ -279,6 +309,9 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
             and so on, instead of ``label``, ``probability`` and ``margin``.
         proba : bool
             Whether to add a column ``proba_<label>`` for every label.
+        coverage : float, optional
+            Add the columns ``set``, a list of labels, and ``set_size``, as :meth:`predict_set`
+            gives them.
         backend : {"pandas", "polars", "pyarrow"}
             Whose data frame to return.
 
@@ -289,12 +322,16 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
             of that label, and ``margin``, how much more probable it is than the runner-up.
         """
         from adagcn.formats.frames import as_frame
-        from adagcn.models.support.prediction_table import prediction_table
+        from adagcn.models.support.prediction_table import prediction_table, with_sets
 
+        if coverage is not None:
+            self._check_coverage(coverage)  # before any work
         found = self.predict_proba(X, graph=graph)
         where = self.graph if graph is None else graph
         ids = np.arange(len(found)) if where is None else where.node_ids[where.positions(X, "X")]
         table = prediction_table(ids, found, self.classes_, top=top, all_classes=proba)
+        if coverage is not None:
+            table = with_sets(table, self._sets(found, coverage))
         return as_frame(table, backend)
 
     def staged_score(
@@ -332,7 +369,10 @@ class NodeClassifier(SavedModel, ClassifierMixin, BaseEstimator):
                 if n_threads is None and graph is not None:
                     n_threads = default_threads(_n_values(graph, ()))
                 params = self.resolved_params()
-                return Params({"preset": self.preset, **params, "n_threads": n_threads})
+                values = {"preset": self.preset, **params, "n_threads": n_threads}
+                return Params(
+                    values if self.calibrate is None else {**values, "calibrate": self.calibrate}
+                )
             except AdaGCNError as error:
                 return Params({"preset": self.preset, "cannot be fitted": str(error)})
 

@@ -80,8 +80,10 @@ class GraphModelClassifier(NodeClassifier):
             self.record_ = record = self.fitted_.record
             self.classes_ = classes
             remember_columns(self, self._graph())
+            self._set_uncalibrated()
+            self._set_temperature(*self._on_stopping_nodes(problem))
             values = {"preset": self.preset, **settings.flat(), "n_threads": pool_threads()}
-            self.params_ = Params(values)
+            self.params_ = Params({**values, **self._calibration_params()})
             self.column_scale_ = fitted_scale(self.graph, settings.feature_norm)
             self.seed_ = context.seed
             self.stop_accuracy_ = record.stop_accuracy
@@ -92,6 +94,15 @@ class GraphModelClassifier(NodeClassifier):
             ended = StopEvent(reason, 1, dict(self.params_), record.stop_accuracy)
         finally:
             events.stop(ended)
+
+    def _on_stopping_nodes(
+        self, problem: NodeProblem
+    ) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
+        """Return what a calibration rests on: log-probabilities of stopping nodes, and labels."""
+        nodes = problem.nodes
+        if self.calibrate is None or nodes.stop_nodes is None:
+            return None, None
+        return self.fitted_.log_proba(problem.inputs, nodes.stop_nodes), nodes.stop_labels
 
     def prepared(
         self, call: FitCall, seed: int
@@ -124,8 +135,7 @@ class GraphModelClassifier(NodeClassifier):
         """Epochs trained, of the one stage that there is."""
         return [self.record_.epochs]
 
-    def predict_log_proba(self, X: ArrayLike, *, graph: Graph | None = None) -> NDArray[np.float64]:
-        """Return the logarithms of the class probabilities."""
+    def _log_proba(self, X: ArrayLike, graph: Graph | None) -> NDArray[np.float64]:
         check_is_fitted(self, "fitted_")
         graph = graph_to_score(self, graph)
         positions = graph.positions(X, "X")

@@ -25,15 +25,12 @@ class FitCall:
     sample_weight: ArrayLike | None = None
     X_val: ArrayLike | None = None
     y_val: ArrayLike | None = None
+    X_cal: ArrayLike | None = None
+    y_cal: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        if (self.X_val is None) != (self.y_val is None):
-            raise InputError(
-                "AGC-I631",
-                "X_val and y_val go together",
-                got="X_val alone" if self.y_val is None else "y_val alone",
-                fix="pass the stopping nodes and their labels, or neither",
-            )
+        _refuse_halves("AGC-I631", self.X_val, self.y_val, "val", "stopping")
+        _refuse_halves("AGC-I1358", self.X_cal, self.y_cal, "cal", "calibration")
         if self.y is None:
             raise InputError(
                 "AGC-I626",
@@ -41,10 +38,21 @@ class FitCall:
                 fix="pass one label per node",
             )
         # Here, before anything can read what lies under a mask.
-        for name in ("y", "y_val"):
+        for name in ("y", "y_val", "y_cal"):
             labels = getattr(self, name)
             if labels is not None:
                 _refuse_missing(_array_with_gaps(labels, name), name, "label", "AGC-I613")
+
+
+def _refuse_halves(code: str, X: Any, y: Any, suffix: str, role: str) -> None:
+    """Refuse nodes without labels, and labels without nodes."""
+    if (X is None) != (y is None):
+        raise InputError(
+            code,
+            f"X_{suffix} and y_{suffix} go together",
+            got=f"X_{suffix} alone" if y is None else f"y_{suffix} alone",
+            fix=f"pass the {role} nodes and their labels, or neither",
+        )
 
 
 def labeled_nodes(
@@ -273,13 +281,13 @@ def node_positions(
     graph: Graph, X: ArrayLike, X_val: ArrayLike | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
     """Return the positions of training and stopping nodes, each of them once."""
-    train = _distinct(graph, X, "X")
-    stop = None if X_val is None else _distinct(graph, X_val, "X_val")
+    train = distinct_positions(graph, X, "X")
+    stop = None if X_val is None else distinct_positions(graph, X_val, "X_val")
     _refuse_overlap(graph, train, stop)
     return train, stop
 
 
-def _distinct(graph: Graph, ids: ArrayLike, argument: str) -> NDArray[np.intp]:
+def distinct_positions(graph: Graph, ids: ArrayLike, argument: str) -> NDArray[np.intp]:
     """Return the positions of node ids of which none stands twice."""
     positions = graph.positions(ids, argument)
     if len(positions) == 0:

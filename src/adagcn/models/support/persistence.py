@@ -26,6 +26,8 @@ from adagcn.models.support.boosted_settings import (
     nested,
     settings_from,
 )
+from adagcn.models.support.calibrated import TENSORS as CALIBRATION
+from adagcn.models.support.calibrated import calibration_tensors, restore_calibration
 from adagcn.models.support.column_scale import checked_scale
 from adagcn.models.support.feature_columns import (
     matched_by_name,
@@ -44,7 +46,7 @@ from adagcn.models.support.model_file import (
 )
 from adagcn.models.support.problem import checked_graph
 from adagcn.models.support.renamed import renamed
-from adagcn.models.support.settings import Params, checked, without_numpy
+from adagcn.models.support.settings import NOT_IN_SETTINGS, Params, checked, without_numpy
 from adagcn.training.loop import TrainingRecord
 
 Estimator = TypeVar("Estimator", bound=Any)
@@ -109,7 +111,10 @@ def _restored(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Es
     estimator.classes_ = manifest.classes.array()
     params = renamed(manifest.model, manifest.params) if file.version == 1 else manifest.params
     values = {"preset": manifest.preset, **params, "n_threads": manifest.n_threads}
-    estimator.params_ = Params(values if manifest.look is None else {**values, LOOK: manifest.look})
+    if manifest.look is not None:
+        values[LOOK] = manifest.look
+    restore_calibration(estimator, file.tensors)
+    estimator.params_ = Params({**values, **estimator._calibration_params()})
     estimator.n_features_in_ = manifest.n_features
     if manifest.feature_names is not None:
         estimator.feature_names_in_ = np.array(manifest.feature_names, dtype=object)
@@ -134,7 +139,8 @@ def _restored(kind: type[Estimator], file: ModelFile, graph: Graph | None) -> Es
         system = estimator.system
         settings = _checked_settings(system.settings, params)
         n_classes = len(estimator.classes_)
-        learned = {name: part for name, part in file.tensors.items() if name != COLUMN_SCALE}
+        beside = {COLUMN_SCALE, *CALIBRATION}
+        learned = {name: part for name, part in file.tensors.items() if name not in beside}
         estimator.fitted_ = system.restore(learned, settings, manifest.n_features, n_classes)
         estimator.record_ = TrainingRecord(**manifest.training.model_dump())
     return estimator
@@ -226,12 +232,12 @@ def _content(estimator: Any, *, continuable: bool) -> ModelFile:
     layers = [boosted_layers.layer_entry(each) for each in state.layers] if boosted else []
     if estimator.column_scale_ is not None:
         parts |= {COLUMN_SCALE: estimator.column_scale_}
+    parts |= calibration_tensors(estimator)
     if continuable:
         parts |= boosted_layers.continuation_tensors(estimator, state)
         layers = [*map(boosted_layers.with_stoppers, layers, state.layers)]
     graph = estimator.graph
-    beside = ("preset", LOOK, "n_threads")
-    params = {name: value for name, value in estimator.params_.items() if name not in beside}
+    params = {k: value for k, value in estimator.params_.items() if k not in NOT_IN_SETTINGS}
     manifest = Manifest(
         model=estimator.model_key,
         preset=estimator.params_["preset"],

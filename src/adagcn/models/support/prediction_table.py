@@ -12,6 +12,8 @@ from adagcn.errors import InputError, counted
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from adagcn.explain.prediction_sets import PredictionSets
+
 
 def prediction_table(
     node_ids: NDArray[Any],
@@ -77,3 +79,12 @@ def _most_probable(proba: NDArray[Any], classes: NDArray[Any], n: int) -> dict[s
         columns[f"label_{rank + 1}"] = classes[best]
         columns[f"probability_{rank + 1}"] = np.take_along_axis(proba, best[:, None], axis=1)[:, 0]
     return columns
+
+
+def with_sets(table: pa.Table, sets: PredictionSets) -> pa.Table:
+    """Return ``table`` with the columns ``set``, a list of labels, and ``set_size``."""
+    import pyarrow as pa
+
+    values = pa.array(sets.classes).type
+    lists = pa.array([labels.tolist() for labels in sets], type=pa.list_(values))
+    return table.append_column("set", lists).append_column("set_size", pa.array(sets.sizes))

@@ -8,7 +8,7 @@ this file the two are alike.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ def _matrix_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
         else:
             features = np.vstack([features, more])
         stop = np.arange(len(train), features.shape[0])
-    checked = FitCall(call.X, y, call.sample_weight, call.X_val, call.y_val)
+    checked = replace(call, y=y)
     nodes, classes = labeled_nodes(train, stop, checked, estimator.class_weight)
     return FitData(features, "none", content_digest([features]), nodes, classes, np.asarray)
 

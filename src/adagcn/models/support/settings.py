@@ -35,12 +35,17 @@ NOT_SETTINGS: Mapping[str, Any] = MappingProxyType(
         "preset": None,
         "learner": None,
         "class_weight": None,
+        "calibrate": None,
         "warm_start": False,
         "random_state": None,
         "device": "cpu",
         "n_threads": None,
     }
 )
+
+
+# What ``params_`` holds besides the settings of a fit.
+NOT_IN_SETTINGS = ("preset", "look", "n_threads", "calibrate", "temperature")
 
 
 class SystemSettings(BaseModel):
