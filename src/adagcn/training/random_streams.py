@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 import torch
 
-Purpose = Literal["start", "training", "pseudo_labels", "look"]
+Purpose = Literal["start", "training", "pseudo_labels", "look", "doctor"]
 
-_NUMBER = {"start": 0, "training": 1, "pseudo_labels": 2, "look": 3}
+_NUMBER = {"start": 0, "training": 1, "pseudo_labels": 2, "look": 3, "doctor": 10}
 
 
 def seed_sequence(seed: int, purpose: Purpose, *place: int) -> np.random.SeedSequence:

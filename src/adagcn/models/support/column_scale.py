@@ -19,7 +19,7 @@ from adagcn.graph import Features, Graph
 from adagcn.propagation.hops import blocks_of
 
 # Deviations that differ by more than this, or are larger, cannot be learned from as they are.
-_TOO_FAR_APART = 1000.0
+TOO_FAR_APART = 1000.0
 
 
 def column_scale(features: Features) -> NDArray[np.float64]:
@@ -60,7 +60,7 @@ def needs_scaling(graph: Graph) -> bool:
         return False  # counts and ones of a bag of words, as the studies use them
     deviation = column_scale(graph.features)[1]
     largest, smallest = int(np.argmax(deviation)), int(np.argmin(deviation))
-    if deviation[largest] <= _TOO_FAR_APART * min(deviation[smallest], 1.0):
+    if deviation[largest] <= TOO_FAR_APART * min(deviation[smallest], 1.0):
         return False
     warnings.warn(
         f"the feature columns differ in size (standard deviation {deviation[largest]:,.3g} in "
