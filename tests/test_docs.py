@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,23 +14,117 @@ from adagcn.cli import main
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.dataset
-@pytest.mark.slow
-def test_tables_of_the_documentation_are_what_the_ledger_prints(dataset_dir, tmp_path, monkeypatch):
-    monkeypatch.setenv("ADAGCN_DATA", str(dataset_dir))  # a run is known by the digest of its data
+@pytest.fixture(scope="module")
+def tool():
+    """Return the tool that fills the pages; its neighbor is imported by a plain name."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        import fill_tables
+
+        yield fill_tables
+    finally:
+        sys.path.remove(str(ROOT / "tools"))
+
+
+@pytest.fixture(scope="module")
+def ledger(tool, dataset_dir, tmp_path_factory):
+    """Return a ledger of all published runs; a run is known by the digest of its data."""
     if not (Path(dataset_dir) / "development").is_dir():
         pytest.skip("the development graphs of one table are not in the data folder")
-    path = ROOT / "tools" / "fill_tables.py"
-    spec = importlib.util.spec_from_file_location("fill_tables", path)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    ledger = tool.fresh_ledger(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ADAGCN_DATA", str(dataset_dir))
+        yield tool.fresh_ledger(tmp_path_factory.mktemp("ledger"))
+
+
+@pytest.mark.dataset
+@pytest.mark.slow
+def test_tables_of_the_documentation_are_what_the_ledger_prints(tool, ledger):
     n_tables = 0
     for page in tool.PAGES:
         text = page.read_text(encoding="utf-8")
         n_tables += text.count("<!-- adagcn reproduce ")
         assert tool.filled(text, ledger) == text, f"run tools/fill_tables.py: {page.name}"
     assert n_tables > 5
+
+
+@pytest.mark.dataset
+@pytest.mark.full
+def test_numbers_in_sentences_are_what_the_ledger_has(tool, ledger):
+    n_numbers = 0
+    for page in tool.PAGES:
+        text = page.read_text(encoding="utf-8")
+        n_numbers += text.count("<!-- n: ")
+        assert tool.numbered(text, ledger) == text, f"run tools/fill_tables.py: {page.name}"
+    assert n_numbers > 50
+
+
+FACTS = {
+    "rows": [
+        {
+            "label": label,
+            "column": "Cora",
+            "n": 4,
+            "mean": 0.5 + shift,
+            "interval": [0.4 + shift, 0.6 + shift],
+            "paper": [0.51, 0.01],
+            "difference": shift - 0.01,
+            "runs": [
+                {
+                    "split": f"test:{split}",
+                    "init": init,
+                    "accuracy": 0.5 + shift + 0.01 * split * init,
+                }
+                for split in (0, 10, 9)
+                for init in (0, 1)
+            ],
+        }
+        for label, shift in (("A, new", 0.25), ("B", 0.0))
+    ],
+    "timing": [{"label": "B", "column": "Cora", "mean_fit_cpu_seconds": 0.206}],
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("t --inits 1 / A, new / Cora / mean", "75.00"),
+        ("t / A, new / Cora / mean and interval", "75.00 [65.00, 85.00]"),
+        ("t / B / Cora / n", "4"),
+        ("t / B / Cora / splits", "3"),
+        ("t / B / Cora / paper", "51.00"),
+        ("t / B / Cora / over the paper", "−1.00"),
+        ("t / B / Cora / CPU seconds", "0.21"),
+        ("t / A, new / Cora / minus B", "+25.00 [25.00, 25.00]"),
+        ("t / B / Cora / minus A, new", "−25.00 [−25.00, −25.00]"),
+        ("t / A, new / Cora / ahead of B", "25.00 [25.00, 25.00]"),
+        ("performance / cora_ml: whole fit / APPNP / time", "23.8 s"),
+        ("performance / cora_ml: whole fit / APPNP / time with interval", "23.8 s (15.3–32.2)"),
+        ("performance / cora_ml: one training step / GCN / a layer more", "+2.783 ms"),
+        ("performance / 232,965 nodes: ÂX / copy / GB/s", "27.7"),
+    ],
+)
+def test_a_number_is_the_one_that_its_source_names(tool, source, shown):
+    page = f"It is <!-- n: {source} -->1<!-- /n --> %."
+    asked = []
+    filled = tool.with_numbers(page, lambda words: asked.append(words) or FACTS)
+    assert filled == f"It is <!-- n: {source} -->{shown}<!-- /n --> %."
+    assert asked == ([] if source.startswith("performance") else [source.split(" / ")[0]])
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["t / C / Cora / mean", "t / B / Cora / median", "t / B", "performance / x / y / time"],
+)
+def test_a_number_without_a_record_is_told(tool, source):
+    with pytest.raises(ValueError, match=f"there is no number '{source}'"):
+        tool.with_numbers(f"<!-- n: {source} --><!-- /n -->", lambda _: FACTS)
+
+
+def test_numbers_of_the_cost_page_stand_in_the_printed_tables(tool):
+    page = (ROOT / "docs" / "cost.md").read_text(encoding="utf-8")
+    printed = re.sub(r"<!-- n: table2.*?<!-- /n -->", "", page)
+    assert printed.count("<!-- n: performance") > 20
+    assert tool.with_numbers(printed, lambda _: {}) == printed
 
 
 @pytest.mark.dataset
@@ -85,7 +179,7 @@ def test_the_algorithm_page_points_at_what_exists():
 
 
 def test_links_of_the_documentation_lead_somewhere():
-    for page in [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]:
+    for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]:
         text = page.read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"

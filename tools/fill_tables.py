@@ -1,24 +1,33 @@
-"""Fill the tables of the documentation from the committed ledger.
+"""Fill the tables and numbers of the documentation from the committed ledger.
 
 A table that stands below a comment such as ``<!-- adagcn reproduce table2 --models adagcn -->`` is
-what that command prints. ``python tools/fill_tables.py`` writes such tables anew; the tests check
-that none is out of date.
+what that command prints; ``page_numbers.py`` says how a number in a sentence is marked.
+``python tools/fill_tables.py`` writes both anew; the tests check that none is out of date.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+from page_numbers import with_numbers
 
 from adagcn.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 LEDGER = ROOT / "results" / "ledger.jsonl.gz"
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted(
+    page
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    if "_build" not in page.parts
+)
 
 _TABLE = re.compile(r"(<!-- adagcn reproduce (?P<words>.+?) -->\n\n)(?P<table>(?:\|.*\n)*)")
 
@@ -33,16 +42,31 @@ def filled(text: str, ledger: Path) -> str:
     return _TABLE.sub(written, text)
 
 
+def numbered(text: str, ledger: Path) -> str:
+    """Return a page with every marked number as the records have it now."""
+    return with_numbers(text, lambda words: facts(words, ledger))
+
+
 def printed(words: list[str], ledger: Path) -> str:
     """Return the table that ``adagcn reproduce`` prints for these words."""
+    lines = _reproduced([*words, "--format", "md"], ledger).splitlines(keepends=True)
+    return "".join(line for line in lines if line.startswith("|"))
+
+
+@cache
+def facts(words: str, ledger: Path) -> Any:
+    """Return what ``adagcn reproduce`` prints for these words as JSON."""
+    return json.loads(_reproduced([*words.split(), "--json", "--timing"], ledger))
+
+
+def _reproduced(words: list[str], ledger: Path) -> str:
     out = io.StringIO()
-    command = ["reproduce", *words, "--ledger", str(ledger), "--no-training", "--format", "md"]
+    command = ["reproduce", *words, "--ledger", str(ledger), "--no-training", "--quiet"]
     with contextlib.redirect_stdout(out):
         code = main(command)
     if code != 0:
         raise RuntimeError(f"adagcn {' '.join(command)} ended with {code}")
-    lines = out.getvalue().splitlines(keepends=True)
-    return "".join(line for line in lines if line.startswith("|"))
+    return out.getvalue()
 
 
 def fresh_ledger(folder: Path) -> Path:
@@ -60,7 +84,7 @@ if __name__ == "__main__":
         ledger = fresh_ledger(Path(folder))
         for page in PAGES:
             before = page.read_text(encoding="utf-8")
-            after = filled(before, ledger)
+            after = numbered(filled(before, ledger), ledger)
             if after != before:
                 page.write_text(after, encoding="utf-8")
                 sys.stdout.write(f"written: {page.relative_to(ROOT)}\n")

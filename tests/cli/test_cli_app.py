@@ -19,7 +19,7 @@ COMMANDS = [
     ["completion"],
     *(["ledger", name] for name in ("export", "import", "show")),
     *(["bench", name] for name in ("speed", "start")),
-    *(["data", name] for name in ("list", "get", "info", "verify", "convert")),
+    *(["data", name] for name in ("list", "get", "info", "verify", "convert", "tables")),
 ]
 
 

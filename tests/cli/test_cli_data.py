@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 import pytest
 
@@ -136,3 +138,35 @@ def test_every_file_of_the_real_data_holds_what_the_catalog_says(run_cli, datase
     outcome = run_cli("data", "verify", "all", "--data-dir", dataset_dir, "--json")
     assert outcome.code == 0
     assert np.all([each["agrees"] for each in outcome.facts["datasets"]])
+
+
+def test_tables_are_written_and_read_as_ones_own(run_cli, tmp_path):
+    folder = tmp_path / "my cora"
+    facts = run_cli("data", "tables", "cora", folder, "--json").facts
+    words = shlex.split(facts["next"])
+    assert words[:2] == ["adagcn", "fit"]
+    fitted = run_cli(*words[1:], "--preset", "instant", "--set", "n_layers=1", "--json").facts
+    graph = fitted["graph"]
+    sizes = [graph[name] for name in ("nodes", "edges", "features", "labeled")]
+    assert sizes == [2485, 5069, 1433, 2485]
+    again = run_cli("data", "tables", "cora", folder)
+    assert again.code == 3
+    assert "DIR/edges.csv exists" in again.stderr
+    shown = run_cli("data", "tables", "cora", folder, "--force")
+    assert shown.code == 0
+    assert "(5,069 rows)" in " ".join(shown.stdout.split())
+
+
+def test_tables_of_no_data_set_or_into_no_folder_are_refused(run_cli, tmp_path, monkeypatch):
+    unknown = run_cli("data", "tables", "coar", tmp_path / "out")
+    assert (unknown.code, "cora" in unknown.stderr) == (3, True)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "file").write_text("")
+    assert "DIR is not a folder" in run_cli("data", "tables", "cora", tmp_path / "file").stderr
+    deep = run_cli("data", "tables", "cora", tmp_path / "a" / "b")
+    assert (deep.code, "DIR cannot be made" in deep.stderr) == (5, True)
+    monkeypatch.delenv("ADAGCN_DATA", raising=False)
+    absent = run_cli("data", "tables", "twitch", tmp_path / "out")
+    assert absent.code == 5
+    assert "benedekrozemberczki/karateclub" in absent.stderr
+    assert len(absent.stderr.splitlines()) == 1

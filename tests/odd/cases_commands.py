@@ -485,7 +485,7 @@ PREDICTIONS = [
         "missing id",
     ),
     Case("the best no label", predict("--top", "0"), "exit 2", "--top"),
-    Case("more labels than there are", predict("--top", "3"), "AGC-I823", "at most 2"),
+    Case("more labels than there are", predict("--top", "3"), "AGC-I823", "from 1 to 2"),
     Case(
         "all and the best probabilities",
         predict("--top", "1", "--proba"),

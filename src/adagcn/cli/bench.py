@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adagcn.cli.bench_calibration import bench_calibration
 from adagcn.cli.bench_table import print_tables
 from adagcn.cli.campaign_options import chosen_names
 from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from adagcn.bench.measures import Section
 
 bench_app = typer.Typer(
-    help="Measure speed: ratios within one run, next to the absolute values.",
+    help="Measure speed (ratios within one run, next to the absolute values) and calibration.",
     no_args_is_help=True,
 )
+bench_app.command("calibration")(bench_calibration)
 
 PACKAGED = "cora"
 FOUR = "citeseer,cora_ml,pubmed,ms_academic"  # the paper's

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adagcn.cli.convert import convert
+from adagcn.cli.data_tables import tables
 from adagcn.cli.graph_options import MaxSize, bytes_of, graph_facts, graph_rows, reading_rows
 from adagcn.cli.options import Common, DataDir, Offline, with_option_groups
 from adagcn.cli.output import facts_table, print_json, print_result, rows_table, screen
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from adagcn.data import Verification
     from adagcn.graph import Graph
 
-data_app = typer.Typer(help="List, fetch, describe, check and convert data sets.")
+data_app = typer.Typer(
+    help="List, fetch, describe, check and convert data sets, or write them as tables."
+)
 data_app.command("convert")(convert)
+data_app.command("tables")(tables)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from adagcn data list.")]
 NameOrAll = Annotated[
@@ -55,6 +59,7 @@ def list_datasets(common: Common, data_dir: DataDir = None) -> None:
     console.print()
     console.print("Licenses: " + "; ".join(f"{each['key']} {each['license']}" for each in found))
     console.print("Next: adagcn data info cora_ml, adagcn data get cora_ml, adagcn fit cora")
+    console.print("As CSV tables: adagcn data tables cora DIR, adagcn data tables twitch DIR")
 
 
 @data_app.command("get")

@@ -140,7 +140,7 @@ def locate_file(text: str, *, data_dir: Folder = None) -> Path:
     InputError
         If there is no such file.
     """
-    folders = _own_folders(data_dir)
+    folders = own_folders(data_dir)
     found = next((folder / text for folder in folders if (folder / text).is_file()), None)
     if found is None:
         where = " and ".join(map(str, folders)) or "no folder, since ADAGCN_DATA is not set"
@@ -271,12 +271,12 @@ def _find(dataset: DataSet, data_dir: Folder) -> Path | None:
     """Return the path of the data set's file without reading it, or None."""
     if dataset.packaged:
         return Path(__file__).parent / "packaged" / dataset.file.name
-    folders = [*_own_folders(data_dir), cache_folder()]
+    folders = [*own_folders(data_dir), cache_folder()]
     paths = (folder / dataset.file.name for folder in folders)
     return next((path for path in paths if path.is_file()), None)
 
 
-def _own_folders(data_dir: Folder) -> list[Path]:
+def own_folders(data_dir: Folder) -> list[Path]:
     """Return the folders that the user has named, those to search first in front."""
     if data_dir is not None and not Path(data_dir).is_dir():
         raise InputError(
