@@ -84,6 +84,35 @@ def import_ledger(ledger: Ledger, path: str | os.PathLike[str]) -> int:
     return ledger.merge(_rows(Path(path)))
 
 
+def stored_rows(path: str | os.PathLike[str]) -> Iterator[LedgerRow]:
+    """Yield every finished run of a ledger, or of an exported one; nothing is written.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A ledger, or a file written by :func:`export_ledger`: its first bytes tell.
+
+    Raises
+    ------
+    InputError
+        There is no such file.
+    FormatError
+        The file is neither of the two, or is damaged.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("AGC-I934", "there is no such ledger", got=str(path), fix="check the path")
+    with path.open("rb") as handle:
+        packed = handle.read(2) == b"\x1f\x8b"
+    if packed:
+        yield from _rows(path)
+        return
+    if not path.stat().st_size:  # opened as a ledger, it would become one
+        return
+    with Ledger(path, create=False) as ledger:
+        yield from ledger.rows()
+
+
 def _rows(path: Path) -> Iterator[LedgerRow]:
     try:
         with gzip.open(path, "rb") as unpacked:

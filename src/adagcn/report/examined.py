@@ -79,6 +79,13 @@ def examine(model: Any, graph: Graph, split: Split) -> Examined:
     return Examined(model, graph, split, scored, surroundings, staged, confidence)
 
 
+def label_names(seen: Examined) -> dict[Any, str]:
+    """Return the name of every label value that the model knows or a scored node has, in order."""
+    labels = seen.graph.ids_and_labels(seen.scored.nodes)[1]
+    values = np.union1d(labels, seen.model.classes_).tolist()
+    return dict(zip(values, seen.scored.names, strict=True))
+
+
 def _seeds(scored: ScoredNodes) -> NDArray[np.intp]:
     """Return the rows of the hardest nodes, and of the least sure ones among the others."""
     hardest = scored.hardest(N_HARDEST)

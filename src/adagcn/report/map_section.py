@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adagcn.report.examined import Examined
+from adagcn.report.examined import Examined, label_names
 from adagcn.report.scored_nodes import plain_text, shown_depths
 
 SIZE = 640  # units of the drawing, both ways
@@ -68,16 +68,10 @@ def map_section(seen: Examined) -> dict[str, Any]:
 
 def _truth(seen: Examined) -> NDArray[np.intp]:
     """Return the known label of each node on the map as an index, −1 where it is not known."""
-    names = {value: index for index, value in enumerate(_values(seen))}
+    names = {value: index for index, value in enumerate(label_names(seen))}
     found = seen.graph.labels[seen.map.nodes]
     values = [seen.graph.classes[each].item() if each >= 0 else None for each in found]
     return np.array([-1 if value is None else names.get(value, -1) for value in values])
-
-
-def _values(seen: Examined) -> list[Any]:
-    """Return the label values behind the names, in their order."""
-    labels = seen.graph.ids_and_labels(seen.scored.nodes)[1]
-    return list(np.union1d(labels, seen.model.classes_).tolist())
 
 
 def _roles(seen: Examined) -> list[str]:

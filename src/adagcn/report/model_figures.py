@@ -59,22 +59,27 @@ def cursor_places(figure: Figure, accuracy: Sequence[float]) -> list[tuple[float
     return [(round(float(x), 1), round(float(y), 1)) for x, y in moves]
 
 
-def hop_bars(right: Sequence[float], wrong: Sequence[float] | None) -> Figure:
+def hop_bars(
+    hops: Sequence[int], right: NDArray[np.float64], wrong: NDArray[np.float64] | None
+) -> Figure:
     """Draw the mean part of the margin that each hop brings.
 
     Parameters
     ----------
-    right, wrong : sequences of float
-        Mean over the nodes that are labeled right and wrong; None if there are none of the latter.
+    hops : sequence of int
+        The hops that vote.
+    right, wrong : ndarrays of the same length
+        Mean over the nodes that are labeled right and wrong; ``wrong`` may be None.
     """
     figure, axes = _panel(2.7)
-    hops = np.arange(len(right))
+    places = np.asarray(hops)
     width = 0.8 if wrong is None else 0.4
     shift = 0.0 if wrong is None else 0.2
-    axes.bar(hops - shift, right, width, color=COLORS[0], label="labeled right")
+    axes.bar(places - shift, right, width, color=COLORS[0], label="labeled right")
     if wrong is not None:
-        axes.bar(hops + shift, wrong, width, color=COLORS[1], label="labeled wrong")
-        axes.legend(frameon=False, fontsize=_FONT, labelcolor=GRAY, loc="best")
+        axes.bar(places + shift, wrong, width, color=COLORS[1], label="labeled wrong")
+        look: dict[str, Any] = {"frameon": False, "fontsize": _FONT, "labelcolor": GRAY}
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderpad=0.2, **look)
     axes.axhline(0, color=GRAY, linewidth=0.8)
     _axes(axes, "hop", "mean part of the margin")
     return figure

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from adagcn.data.nodesets import Split
 from adagcn.graph import Graph
 from adagcn.models.support.measures import Metric
 from adagcn.report import performance
-from adagcn.report.examined import Examined, examine
+from adagcn.report.examined import Examined, examine, label_names
+from adagcn.report.explained import HopParts, averaged_rows, hop_parts, hop_section
+from adagcn.report.hard_nodes import hard_section
 from adagcn.report.map_section import map_section
 from adagcn.report.model_facts import choice_section, data_section, fit_sentence, settings_section
+from adagcn.report.model_sentences import voting_hops
 from adagcn.report.page import Page
 from adagcn.report.scored_nodes import plain_text
 
@@ -60,6 +65,8 @@ def _sections(seen: Examined, metric: Metric) -> dict[str, Any]:
     depth = performance.depth_section(seen)
     classes = performance.class_section(seen)
     drawn = map_section(seen)
+    rows = averaged_rows(seen)
+    parts = hop_parts(seen, np.concatenate([seen.scored.nodes[rows], seen.map.nodes]))
     return {
         "title": f"{seen.model.model_key} on {name}",
         "name": name,
@@ -69,14 +76,17 @@ def _sections(seen: Examined, metric: Metric) -> dict[str, Any]:
         "fit": fit_sentence(seen),
         "measures": performance.other_measures(seen, metric),
         "depth": depth,
+        "hops": None if parts is None else hop_section(seen, parts.first(len(rows)), rows),
         "weights": performance.weights_section(seen),
         "choices": choice_section(seen.model),
         "labels": list(seen.scored.names),
         "classes": classes,
         "map": drawn,
+        "hard": hard_section(seen),
         "data": data_section(seen),
         "settings": settings_section(seen),
-        "script_data": _script_data(seen, depth, classes, drawn),
+        "script_data": _script_data(seen, depth, classes, drawn)
+        | ({} if parts is None else _script_parts(seen, parts.after(len(rows)))),
     }
 
 
@@ -99,4 +109,14 @@ def _script_data(
         "edges": drawn["pairs"],
         "map_labels": drawn["by_depth"],
         "map_confidence": drawn["confidence"],
+    }
+
+
+def _script_parts(seen: Examined, parts: HopParts) -> dict[str, Any]:
+    """Return what each hop adds for the nodes on the map."""
+    names = label_names(seen)
+    return {
+        "map_parts": np.round(parts.margins, 3).tolist(),
+        "map_runner_up": [names[value] for value in parts.runner_up],
+        "voting": voting_hops(seen.model),
     }

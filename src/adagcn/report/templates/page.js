@@ -114,7 +114,9 @@
   var marks = map ? all(".node", map) : [];
   var CIRCLE = "M-7 0a7 7 0 1 0 14 0a7 7 0 1 0-14 0";
   var SMALL = "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0";
+  var SQUARE = "M-6-6H6V6H-6Z";
   var DIAMOND = "M0-10L10 0L0 10L-10 0Z";
+  var SHAPES = { scored: CIRCLE, trained: SQUARE, other: SMALL };
   var chosen = choice ? Number(choice.value) : 0;
   function labelAt(index, at) { return data.map_labels[at][index]; }
   function isWrong(index, at) {
@@ -132,7 +134,7 @@
       if (node.unsure && at === last) { names.push("unsure"); }
       if (index === chosen) { names.push("chosen"); }
       mark.setAttribute("class", names.join(" "));
-      mark.querySelector(".mark").setAttribute("d", wrong ? DIAMOND : node.role === "other" ? SMALL : CIRCLE);
+      mark.querySelector(".mark").setAttribute("d", wrong ? DIAMOND : SHAPES[node.role]);
       mark.setAttribute("aria-label", "node " + node.id + ", " + data.labels[labelAt(index, at)] + (wrong ? ", wrong" : ""));
       mark.setAttribute("tabindex", index === chosen ? "0" : "-1");
     });
@@ -192,11 +194,12 @@
   function showHops() {
     var parts = data.map_parts[chosen];
     if (!parts) { return; }
-    said.appendChild(make("h3", "", "What each hop adds to the margin"));
+    said.appendChild(make("h3", "", "What each hop adds"));
     var largest = Math.max.apply(null, parts.map(Math.abs)) || 1;
-    var bars = make("div", "hop-bars");
-    parts.forEach(function (part, hop) {
-      if (!part && hop < data.first_vote) { return; }
+    var oneSided = data.voting.every(function (hop) { return parts[hop] >= 0; });
+    var bars = make("div", oneSided ? "hop-bars one-sided" : "hop-bars");
+    data.voting.forEach(function (hop) {
+      var part = parts[hop];
       bars.appendChild(make("span", "", "hop " + hop));
       var track = make("span", "track");
       var bar = make("span", part < 0 ? "against" : "for");
@@ -206,7 +209,7 @@
       bars.appendChild(make("span", "number", (part < 0 ? "−" : "+") + Math.abs(part).toFixed(2)));
     });
     said.appendChild(bars);
-    said.appendChild(make("p", "small", "Margin over " + data.labels[data.map_runner_up[chosen]] + ", the runner-up of the finished model: " + parts.reduce(function (a, b) { return a + b; }, 0).toFixed(2) + "."));
+    said.appendChild(make("p", "small", "Log-odds over " + data.map_runner_up[chosen] + ", the runner-up of the finished model: " + parts.reduce(function (a, b) { return a + b; }, 0).toFixed(2) + "."));
   }
   function showTies() {
     var path = "";
@@ -253,4 +256,16 @@
     showMap();
   }
   showStage();
+
+  // The hardest nodes: one card at a time.
+  var cards = all(".hard-card");
+  var pickers = all(".pick");
+  function pick(number) {
+    cards.forEach(function (card) { card.classList.toggle("off", card.dataset.number !== number); });
+    pickers.forEach(function (each) { each.setAttribute("aria-pressed", String(each.dataset.number === number)); });
+  }
+  pickers.forEach(function (each) {
+    each.addEventListener("click", function () { pick(each.dataset.number); });
+  });
+  if (cards.length) { pick(cards[0].dataset.number); }
 })();
