@@ -76,6 +76,7 @@ MODELS = {
         **QUICK,
         "variant": Variant(hop_scale="hop", normalization="random_walk"),
     },
+    "calibrated": {"preset": "tuned", **QUICK, "calibrate": "temperature"},
     "some columns": {"preset": "tuned", **QUICK, "max_features": 7},
     "a learner of scikit-learn": {
         "preset": "tuned",
@@ -158,7 +159,7 @@ def test_the_remainder_is_nothing_for_perceptrons_and_the_constant_of_ridges(exp
     hops = {part.hop for part in explanations[0].parts}
     voting = [layer for layer in model.layers_ if layer.hop in hops]
     weights = np.array([layer.coefficient for layer in voting])
-    shares = weights / weights.sum()
+    shares = weights / weights.sum() / (model.temperature_ or 1.0)
     for explanation in explanations:
         constant = 0.0
         a, b = (

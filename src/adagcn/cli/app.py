@@ -14,6 +14,7 @@ from adagcn.cli.data import data_app
 from adagcn.cli.demo import demo
 from adagcn.cli.doctor import doctor
 from adagcn.cli.evaluate import evaluate
+from adagcn.cli.explain import explain
 from adagcn.cli.fit import fit
 from adagcn.cli.help_page import HelpfulCommand, HelpfulGroup
 from adagcn.cli.ledger import ledger_app
@@ -44,7 +45,18 @@ def _root(
     """Classify the nodes of a graph from few labels, by boosting over its hops."""
 
 
-for command in (demo, doctor, fit, predict, evaluate, report, compare, reproduce, completion):
+for command in (
+    demo,
+    doctor,
+    fit,
+    predict,
+    explain,
+    evaluate,
+    report,
+    compare,
+    reproduce,
+    completion,
+):
     app.command(cls=HelpfulCommand, epilog=layouts_help() if command is fit else None)(command)
 for name, group in (("data", data_app), ("bench", bench_app), ("ledger", ledger_app)):
     app.add_typer(group, name=name, cls=HelpfulGroup)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
-from adagcn.cli.options import Common, with_option_groups
+from adagcn.cli.options import Common, ModelFile, with_option_groups
 from adagcn.cli.output import (
     chosen_rows,
     facts_table,
@@ -17,7 +17,6 @@ from adagcn.cli.output import (
     rows_table,
     screen,
 )
-from adagcn.cli.predict import ModelFile
 from adagcn.cli.split_options import (
     SplitOptions,
     check_scored,

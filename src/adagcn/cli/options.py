@@ -47,6 +47,16 @@ Quiet = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model saved by adagcn fit --out.")
+]
+Verbatim = Annotated[
+    bool,
+    typer.Option(
+        "--verbatim",
+        help="Leave text in CSV unchanged, even if a spreadsheet would run it as a formula.",
+    ),
+]
 # None where it is not given, so that "none" beside --set class_weight=… is a contradiction.
 ClassWeight = Annotated[
     Literal["balanced", "none"] | None,

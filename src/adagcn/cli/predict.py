@@ -10,22 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
+from adagcn.cli.node_options import ids_in_file
 from adagcn.cli.option_words import in_options
-from adagcn.cli.options import Common, Force, with_option_groups
+from adagcn.cli.options import Common, Force, ModelFile, Verbatim, with_option_groups
 from adagcn.cli.output import check_out, facts_table, note, percent, print_json, screen
 from adagcn.errors import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from adagcn.graph import Graph
 
 _MOST_LABELS = 20  # rows of the summary
-
-ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A model saved by adagcn fit --out.")
-]
 
 
 @with_option_groups
@@ -70,13 +66,7 @@ def predict(
             "size; for a model fitted with --conformal.",
         ),
     ] = None,
-    verbatim: Annotated[
-        bool,
-        typer.Option(
-            "--verbatim",
-            help="Leave text in CSV unchanged, even if a spreadsheet would run it as a formula.",
-        ),
-    ] = False,
+    verbatim: Verbatim = False,
     force: Force = False,
 ) -> None:
     """Predict the labels of nodes with a saved model.
@@ -90,7 +80,7 @@ def predict(
 
     adagcn predict my.adagcn --edges new.csv --features new_features.csv
     """
-    from adagcn.cli.table_files import lists_as_text, rounded, table_format
+    from adagcn.cli.table_files import lists_as_text, rounded, spreadsheet_safe, table_format
     from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
 
@@ -99,7 +89,7 @@ def predict(
     with threads(common.threads):
         graph = options.read()
         fitted = load_model(model, graph=graph)
-        ids = graph.node_ids if nodes is None else _read_ids(nodes, options.id_column, graph)
+        ids = graph.node_ids if nodes is None else ids_in_file(nodes, options.id_column, graph)
         table = fitted.predict_frame(
             ids, top=top, proba=proba, coverage=coverage, backend="pyarrow"
         )
@@ -109,7 +99,7 @@ def predict(
     if kind != "parquet":
         table = rounded(table)
     if kind == "csv" and not verbatim:
-        table = _defused(table)
+        table = spreadsheet_safe(table)
     facts: dict[str, Any] = {
         "model": fitted.model_key,
         "model_digest": fitted.model_digest_,
@@ -183,32 +173,3 @@ def _summary(table: pa.Table, facts: dict[str, Any], graph: Graph) -> list[tuple
         *_set_rows(facts),
         ("written to", str(facts["out"])),
     ]
-
-
-def _defused(table: pa.Table) -> pa.Table:
-    from adagcn.cli.table_files import defuse_formulas
-
-    safe, n_changed = defuse_formulas(table)
-    if n_changed:
-        note(
-            f"an apostrophe was put before {counted(n_changed, 'cell')} that a spreadsheet would "
-            "run as a formula; --verbatim, a .jsonl or a .parquet file avoids this"
-        )
-    return safe
-
-
-def _read_ids(nodes: str, id_column: str | None, graph: Graph) -> NDArray[Any]:
-    """Return the ids in a table or on standard input, of the same kind as the graph's."""
-    from adagcn.formats.node_ids import as_id_column, of_one_kind
-    from adagcn.formats.tables import Columns, read_table
-
-    if nodes == "-":
-        lines = [line for line in sys.stdin.read().splitlines() if line]
-        asked = as_id_column(lines, "--nodes", untyped=True)
-    else:
-        table, names = read_table(Path(nodes), "--nodes", Columns([id_column], also=()))
-        asked = as_id_column(table.columns[names[0]], "--nodes", untyped=table.untyped)
-    known = as_id_column(graph.node_ids, "the graph")
-    ids = of_one_kind([asked, known])[0].ids
-    graph.positions(ids, "--nodes")  # here, where the option has a name
-    return ids

@@ -1,4 +1,4 @@
-"""A table of predictions on its way to a file: format, decimals, and no formula to run."""
+"""A table of results on its way to a file: format, decimals, and no formula to run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from adagcn.errors import InputError
+from adagcn.cli.output import note
+from adagcn.errors import InputError, counted
 from adagcn.formats.atomic import atomic_file
 
 if TYPE_CHECKING:
@@ -90,6 +91,17 @@ def defuse_formulas(table: pa.Table) -> tuple[pa.Table, int]:
         marked = compute.binary_join_element_wise("'", column, pa.scalar("", column.type))
         table = table.set_column(position, name, compute.if_else(risky, marked, column))
     return table, n_changed
+
+
+def spreadsheet_safe(table: pa.Table) -> pa.Table:
+    """Return the table without formulas, and say how many cells were changed."""
+    safe, n_changed = defuse_formulas(table)
+    if n_changed:
+        note(
+            f"an apostrophe was put before {counted(n_changed, 'cell')} that a spreadsheet would "
+            "run as a formula; --verbatim, a .jsonl or a .parquet file avoids this"
+        )
+    return safe
 
 
 def table_format(path: Path | None) -> TableFormat:

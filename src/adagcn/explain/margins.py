@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from adagcn.boosting.samme import Combination
+from adagcn.explain.calibration import tempered
 from adagcn.explain.voters import ClassPairs
 
 Layers = Sequence[tuple[float, NDArray[np.float64]]]
@@ -80,7 +80,7 @@ def margins_of(layers: Layers, combination: Combination, temperature: float = 1.
     total = combination.sum_votes(layers[first:])
     log_proba = total.log_proba()
     if temperature != 1.0:
-        log_proba = np.asarray(log_softmax(log_proba / temperature, axis=1))
+        log_proba = tempered(log_proba, temperature)
     pairs = best_two(log_proba)
     scale = temperature * total.weight
     n_classes = log_proba.shape[1]

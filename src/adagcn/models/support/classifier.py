@@ -31,7 +31,7 @@ from adagcn.engines.threads import (
     threads,
     threads_of_a_model,
 )
-from adagcn.errors import AdaGCNError, PresetNotice
+from adagcn.errors import AdaGCNError, InputError, PresetNotice
 from adagcn.graph import Graph
 from adagcn.models.support.calibrated import CalibratedModel
 from adagcn.models.support.labels import FitCall
@@ -42,8 +42,10 @@ from adagcn.models.support.settings import NOT_SETTINGS, Params, kind_of, meanin
 from adagcn.training.events import Events, LogCallback
 
 if TYPE_CHECKING:
+    from adagcn.explain.explanations import Explanations
     from adagcn.formats.frames import Backend
 
+EXPLAINED = ("adagcn", "adasgc", "mlp", "logistic")  # models whose votes are a sum over hops
 # What other options say, or what has no place on a command line.
 _NOT_SETTABLE = {"learner", "warm_start", "random_state", "n_threads"}
 _GRAPH = "the graph whose node ids ``fit`` and ``predict`` take"
@@ -339,6 +341,28 @@ class NodeClassifier(SavedModel, CalibratedModel, ClassifierMixin, BaseEstimator
     ) -> Iterator[float]:
         """Yield the accuracy of each stage: of the ensembles of 1, 2, … layers if boosted."""
         yield float(accuracy_score(y, self.predict(X, graph=graph)))
+
+    def explain(
+        self,
+        ids: ArrayLike,
+        *,
+        graph: Graph | None = None,
+        n_features: int = 10,
+        n_neighbors: int = 10,
+    ) -> Explanations:
+        """Explain why nodes get their labels: only models that sum votes over hops can.
+
+        Raises
+        ------
+        InputError
+            If the model is no such sum.
+        """
+        raise InputError(
+            "AGC-I1304",
+            f"a model of kind {self.model_key} is no sum over hops, so that it cannot be explained",
+            got=self.model_key,
+            fix=f"use one of {', '.join(EXPLAINED)}",
+        )
 
     # Names of earlier releases
 

@@ -121,8 +121,8 @@ class _Scored:
             said.append((layer.coefficient, layer.learner.log_proba(rows)))
             if number >= first and layer.coefficient:
                 kept.append((number, rows, self._sizes(hop, nodes, layer.factor)))
-        temperature = getattr(model, "temperature_", None)
-        margins = margins_of(said, self.combination, 1.0 if temperature is None else temperature)
+        temperature = 1.0 if model.temperature_ is None else model.temperature_
+        margins = margins_of(said, self.combination, temperature)
         return margins, [self._voting(margins, *each) for each in kept]
 
     def _sizes(self, hop: Hop, nodes: NDArray[np.intp], factor: float) -> NDArray[np.float64]:
@@ -349,7 +349,7 @@ def _notes(scored: _Scored, subject: _Subject, wanted: Wanted) -> Iterator[str]:
         )
     else:
         norm = scored.settings.feature_norm
-        how = "" if norm in ("none", "graph") else f" normalized (feature_norm={norm!r}) and"
+        how = "" if norm in ("none", "graph") else f" normalized ({norm}) and"
         yield f"Values of features are{how} propagated, as the layers saw them."
     if isinstance(subject, _GraphSubject) and wanted.n_neighbors:
         yield from _neighbor_notes(subject)
