@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from adagcn.data.generators import planted_partition
+from adagcn.doctor.folded_ridge import FoldedRidge, balanced_folds, row_products
 from adagcn.doctor.held_out import Candidate, JudgedNodes, gain_of_graph, judged
 from adagcn.doctor.learning_curve import fit_power_law, learning_curve, power_law
 from adagcn.learners.ridge import RidgePath, ridge_rows, scores_of
@@ -17,30 +18,53 @@ def rng():
 
 
 def nodes_of(labels, n_fitted):
-    return JudgedNodes(np.arange(len(labels)), labels, n_fitted, int(labels.max()) + 1)
+    folds = balanced_folds(labels[:n_fitted], np.random.default_rng(1))
+    return JudgedNodes(np.arange(len(labels)), labels, n_fitted, int(labels.max()) + 1, folds)
 
 
-def test_judged_nodes_are_right_as_refitting_without_them_would_have_it(rng):
-    labels = np.arange(24) % 3
-    rows = rng.standard_normal((24, 5)) + np.eye(3, 5)[labels] * 2
-    right, losses = judged(rows, nodes_of(labels, 24))
+def judged_rows(rows, nodes):
+    return judged(row_products(rows, nodes.n_fitted), nodes)
+
+
+def test_a_fold_is_judged_as_refitting_without_it_would_have_it(rng):
+    labels = np.arange(26) % 3
+    rows = rng.standard_normal((30, 5)) + np.eye(3, 5)[np.arange(30) % 3]
+    folds = balanced_folds(labels, rng)
+    products = row_products(rows, 26)
+    ridge = FoldedRidge(products[:26], labels, 3, folds)
     normed, one_hot = ridge_rows(rows), np.eye(3)[labels]
-    by_strength = []
-    for strength in (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0):
-        said = []
-        for node in range(24):
-            rest = np.delete(np.arange(24), node)
-            path = RidgePath(normed[rest], one_hot[rest], np.ones(23))
-            said.append(scores_of(normed[[node]], path.coefficients([strength])[0])[0].argmax())
-        by_strength.append(np.array(said) == labels)
-    assert any((right == each).all() for each in by_strength)
-    assert (losses >= 0).all()
+    for strength in (0.01, 1.0):
+        said = ridge.left_out(strength)
+        for fold in np.unique(folds):
+            rest = np.flatnonzero(folds != fold)
+            path = RidgePath(normed[rest], one_hot[rest], np.ones(len(rest)))
+            weights = path.coefficients([strength])[0]
+            inside = np.flatnonzero(folds == fold)
+            np.testing.assert_allclose(said[inside], scores_of(normed[inside], weights), atol=1e-9)
+        path = RidgePath(normed[:26], one_hot, np.ones(26))
+        expected = scores_of(normed[26:], path.coefficients([strength])[0])
+        np.testing.assert_allclose(ridge.scores(products[26:], strength), expected, atol=1e-9)
+
+
+def test_folds_hold_every_class_in_proportion(rng):
+    labels = rng.permutation(np.repeat([0, 1, 2], [40, 20, 7]))
+    folds = balanced_folds(labels, rng)
+    counts = np.array([np.bincount(labels[folds == each], minlength=3) for each in range(10)])
+    assert np.ptp(counts, axis=0).max() <= 1
+    assert counts[:, 0].tolist() == [4] * 10
+
+
+def test_balanced_labels_without_information_are_not_worse_than_chance():
+    """Leaving out single nodes would make every one of them wrong."""
+    labels = np.arange(40) % 2
+    right, _ = judged_rows(np.ones((40, 3)), nodes_of(labels, 40))
+    assert 0.25 < right.mean() < 0.75  # ties, decided by the last bits
 
 
 def test_labels_of_a_node_never_help_itself(rng):
     """On features of noise, held-out accuracy is that of chance, however many columns there are."""
     labels = np.arange(300) % 3
-    right, _ = judged(rng.standard_normal((300, 400)), nodes_of(labels, 200))
+    right, _ = judged_rows(rng.standard_normal((300, 400)), nodes_of(labels, 200))
     assert abs(right.mean() - 1 / 3) < 0.12
 
 
@@ -49,6 +73,10 @@ def test_too_few_labels_judge_nothing(rng):
     assert JudgedNodes.drawn(graph, rng=rng) is not None
     few = graph.subgraph(np.arange(19))
     assert JudgedNodes.drawn(few, rng=rng) is None
+
+
+def curve_of(rows, nodes, rng):
+    return learning_curve(row_products(rows, nodes.n_fitted), nodes, len(rows), rng=rng)
 
 
 def candidate(right, losses=None):
@@ -99,12 +127,12 @@ def test_the_learning_curve_rises_with_labels_and_its_extrapolation_holds(rng):
     labels = rng.permutation(np.arange(2400) % 4)
     centers = rng.standard_normal((4, 30)) * 0.35
     rows = rng.standard_normal((2400, 30)) + centers[labels]
-    found = learning_curve(rows, nodes_of(labels, 400), 2400, rng=rng)
+    found = curve_of(rows, nodes_of(labels, 400), rng)
     accuracies = [each.accuracy.value for each in found.points]
     assert accuracies == sorted(accuracies)
     assert accuracies[-1] - accuracies[0] > 0.05
     assert (found.n_now, found.n_twice) == (400, 800)
-    right, _ = judged(rows, nodes_of(labels, 800))
+    right, _ = judged_rows(rows, nodes_of(labels, 800))
     truth = right[800:].mean()
     assert found.twice.low <= truth <= found.twice.high
     assert found.more.value >= 0.0
@@ -112,10 +140,10 @@ def test_the_learning_curve_rises_with_labels_and_its_extrapolation_holds(rng):
 
 def test_labels_of_noise_bring_nothing(rng):
     labels = rng.permutation(np.arange(600) % 2)
-    found = learning_curve(rng.standard_normal((600, 5)), nodes_of(labels, 300), 600, rng=rng)
+    found = curve_of(rng.standard_normal((600, 5)), nodes_of(labels, 300), rng)
     assert found.more.value < 0.02
 
 
 def test_too_few_labels_have_no_curve(rng):
     labels = np.arange(30) % 6
-    assert learning_curve(rng.standard_normal((30, 4)), nodes_of(labels, 30), 30, rng=rng) is None
+    assert curve_of(rng.standard_normal((30, 4)), nodes_of(labels, 30), rng) is None

@@ -106,7 +106,9 @@ def _label_rows(labels: LabelCounts, homophily: Homophily | None) -> list[tuple[
     if not labels.n_labeled:
         return [("labeled", "no nodes")]
     largest = sorted(labels.classes, key=lambda each: -each.n_labels)
-    named = ", ".join(f"{_short(each.label)} {each.n_labels:,}" for each in largest[:_MANY_CLASSES])
+    named = ", ".join(
+        f"{_short(each.label)}: {each.n_labels:,}" for each in largest[:_MANY_CLASSES]
+    )
     rest = len(largest) - _MANY_CLASSES
     rows = [
         ("labeled", f"{labels.n_labeled:,} nodes of {len(labels.classes):,} classes"),

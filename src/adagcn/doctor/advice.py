@@ -22,6 +22,7 @@ _MANY_NAMES = 3
 _UNEVEN = 3.0  # labels of the largest class for each of the smallest
 _WORTH = 0.01  # of accuracy: less is not worth labeling twice as much
 _COVERED = 0.95
+_WEAK, _VAGUE = 0.15, 0.4  # adjusted homophily, and the width of its interval
 
 
 def advise(found: Diagnosis, candidates: Sequence[Candidate]) -> Diagnosis:
@@ -126,13 +127,18 @@ def _homophily(found: Diagnosis) -> Sentences:
     if homophily is None or homophily.adjusted is None:
         return
     adjusted = homophily.adjusted
-    if adjusted.low > 0.0:
-        verdict = "more often than" if adjusted.low > 0.1 else "hardly more often than"
+    if adjusted.has_zero and adjusted.high - adjusted.low > _VAGUE:
+        said = "Cannot tell whether neighbors have the same label more often than by chance"
+    elif adjusted.has_zero:
+        said = "Neighbors have the same label about as often as chance would have it"
+    elif adjusted.high < 0.0:
+        said = "Neighbors have the same label less often than chance would have it"
     else:
-        verdict = "less often than" if adjusted.high < 0.0 else "about as often as"
+        hardly = "hardly " if adjusted.value < _WEAK else ""
+        said = f"Neighbors have the same label {hardly}more often than chance would have it"
     yield (
         "homophily",
-        f"Neighbors have the same label {verdict} chance would have it: "
+        f"{said}: "
         f"{_percent(homophily.edge.value)} of {counted(homophily.n_edges, 'edge')} between labeled "
         f"nodes against {_percent(homophily.degree_chance)}, or {_plain(adjusted)} where 0 is "
         "chance and 1 perfect.",
@@ -150,8 +156,12 @@ def _depth(candidates: Sequence[Candidate]) -> Sentences:
     drop = paired_difference(last.right, best.right)
     if drop.low > 0.0:
         ending += f"; hop {last.n_hops} is worse by {_points(drop)}"
-    if best.n_hops:
-        deeper = ", the last one looked at, so go deeper" if best is last else ""
+    if best.n_hops and 0 in close:
+        said = (
+            f"Cannot tell how deep to go: hop {best.n_hops} has the lowest loss ({_accuracy(best)})"
+        )
+    elif best.n_hops:
+        deeper = ", the last one looked at: go deeper" if best is last and not close else ""
         said = f"Of plain hops, hop {best.n_hops} has the lowest loss ({_accuracy(best)}){deeper}"
     elif close:
         said = f"Cannot tell whether plain hops pay: hop 0 has the lowest loss ({_accuracy(best)})"
@@ -171,7 +181,7 @@ def _teleport(candidates: Sequence[Candidate]) -> Sentences:
     best, plain = _best(smoothed), _best([each for each in candidates if each.kind == "hop"])
     difference = mean(plain.losses - best.losses)
     compared = f"log-loss {best.loss:.3f} against {plain.loss:.3f} of plain hop {plain.n_hops}"
-    usual = ""
+    usual, how = "", "lower"
     if best.teleport != USUAL_TELEPORT:
         close = [each.teleport for each in close_to(best, smoothed)]
         verdict = "cannot be told from it" if USUAL_TELEPORT in close else "is worse"
@@ -180,9 +190,10 @@ def _teleport(candidates: Sequence[Candidate]) -> Sentences:
         said = f"Keep a share of the own features in every hop: teleport {best.teleport:g} is best"
     elif difference.high < 0.0:
         said, usual = f"Teleport does not pay; the best is {best.teleport:g}", ""
+        how, difference = "higher", mean(best.losses - plain.losses)
     else:
         said = f"Cannot tell whether teleport pays; the best is {best.teleport:g}"
-    yield "teleport", f"{said} ({compared}, lower by {_plain(difference)}){usual}."
+    yield "teleport", f"{said} ({compared}, {how} by {_plain(difference)}){usual}."
 
 
 def _side_by_side(candidates: Sequence[Candidate]) -> Sentences:
@@ -207,6 +218,9 @@ def _labels(found: Diagnosis) -> Sentences:
     """Say whether the labels are enough."""
     curve, labels = found.curve, found.labels
     if curve is None:
+        if found.gain is not None:
+            few = counted(labels.n_labeled, "label")
+            yield "labels", f"Cannot tell whether more labels pay: {few} are too few for a curve."
         return
     sample = curve.n_now < labels.n_labeled
     if curve.n_twice == curve.n_now:
@@ -220,9 +234,9 @@ def _labels(found: Diagnosis) -> Sentences:
     of_all = f" of the {labels.n_labeled:,}" if sample else ""
     yield (
         "labels",
-        f"{_worth(curve.more)}: {_percent(curve.now.value)} with {curve.n_now:,}{of_all}, about "
-        f"{_percent(curve.twice.value)} with {curve.n_twice:,} (extrapolated; a difference of "
-        f"{_points(curve.more)}).",
+        f"{_worth(curve.more)}: {_share(curve.now)} with {curve.n_now:,}{of_all}, about "
+        f"{_share(curve.twice)} with {curve.n_twice:,} (extrapolated), a difference of "
+        f"{_points(curve.more)}.",
     )
 
 
@@ -320,8 +334,11 @@ def _best(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def _accuracy(candidate: Candidate) -> str:
-    found = candidate.accuracy
-    return f"accuracy {_percent(found.value)} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+    return f"accuracy {_share(candidate.accuracy)}"
+
+
+def _share(found: Estimate) -> str:
+    return f"{_percent(found.value)} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
 
 
 def _percent(value: float) -> str:

@@ -21,7 +21,7 @@ from adagcn.doctor.held_out import (
     close_to,
     gain_of_graph,
 )
-from adagcn.doctor.homophily import homophily_of
+from adagcn.doctor.homophily import Homophily, homophily_of
 from adagcn.doctor.hop_features import HopFeatures, hop_features
 from adagcn.doctor.label_counts import label_counts
 from adagcn.doctor.leakage import MOST_NODES as MOST_NODES_FOR_LEAKAGE
@@ -100,13 +100,14 @@ def examine(
     deepest = n_hops if graph.adjacency.nnz else 0
     trial = None if nodes is None else Trial(nodes, deepest)
     walk = _walked(graph, looked.features, trial, deepest, seed, on_hop)
+    homophily = homophily_of(graph, rng=_stream(seed, "homophily"))
     found = Diagnosis(
         name=graph.name,
         seed=seed,
         advice=(),
         structure=structure_of(graph),
         labels=label_counts(graph),
-        homophily=homophily_of(graph, rng=_stream(seed, "homophily")),
+        homophily=homophily,
         features=features,
         hops=Hops(
             walk.rows,
@@ -117,7 +118,7 @@ def examine(
         smoothings=() if trial is None else _smoothings(trial.candidates),
         gain=_gain(trial, seed),
         curve=_curve(trial, graph.n_nodes, seed),
-        sampled=_sampled(graph, looked, walk, nodes),
+        sampled=_sampled(graph, looked, walk, nodes, homophily),
     )
     return advise(found, () if trial is None else tuple(trial.candidates))
 
@@ -218,13 +219,17 @@ def _gain(trial: Trial | None, seed: int) -> Gain | None:
 
 
 def _curve(trial: Trial | None, n_nodes: int, seed: int) -> LearningCurve | None:
-    if trial is None or trial.best_rows is None:
+    if trial is None or trial.best_products is None:
         return None
-    return learning_curve(trial.best_rows, trial.nodes, n_nodes, rng=_stream(seed, "curve"))
+    return learning_curve(trial.best_products, trial.nodes, n_nodes, rng=_stream(seed, "curve"))
 
 
 def _sampled(
-    graph: Graph, looked: HopFeatures, walk: _Walk, nodes: JudgedNodes | None
+    graph: Graph,
+    looked: HopFeatures,
+    walk: _Walk,
+    nodes: JudgedNodes | None,
+    homophily: Homophily | None,
 ) -> tuple[str, ...]:
     """Return what was not measured on everything."""
     n_labeled = len(graph.labeled_nodes)
@@ -235,6 +240,10 @@ def _sampled(
         phrases.append(
             f"ridges fitted on {nodes.n_fitted:,} and judged on {len(nodes.nodes):,} of "
             f"{n_labeled:,} labels"
+        )
+    if homophily is not None and homophily.bootstrap_edges < homophily.n_edges:
+        phrases.append(
+            f"homophily's interval on {homophily.bootstrap_edges:,} of {homophily.n_edges:,} edges"
         )
     if n_labeled > MOST_NODES_FOR_LEAKAGE:
         phrases.append(f"leaks looked for on {MOST_NODES_FOR_LEAKAGE:,} of {n_labeled:,} labels")

@@ -1,9 +1,9 @@
 """How well a ridge on some smoothing of the features tells held-out labels.
 
-A ridge (:mod:`adagcn.learners.ridge`) is fitted on labeled nodes in closed form. What it would say
-of each of them without having seen it comes from the same decomposition, exactly; further labeled
-nodes, if there are any, are judged as they are. Strength and temperature have the lowest loss of
-the left-out nodes, for every candidate alike.
+A ridge (:mod:`adagcn.doctor.folded_ridge`) is fitted on labeled nodes in closed form. What it would
+say of a tenth of them without having seen it comes from the same decomposition, exactly; further
+labeled nodes, if there are any, are judged as they are. Strength and temperature have the lowest
+loss of the left-out nodes, for every candidate alike.
 
 Features of unlabeled and left-out nodes take part in the propagation, as in every fit on a graph;
 their labels do not.
@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from adagcn.boosting.look import TELEPORTS, Operator
+from adagcn.doctor.folded_ridge import FoldedRidge, balanced_folds, row_products
 from adagcn.doctor.intervals import Estimate, mean, paired_difference, share
-from adagcn.graph import Features, Graph
-from adagcn.learners.ridge import STRENGTHS, RidgePath, lowest_loss, ridge_rows, scores_of
+from adagcn.graph import Graph
 
 MOST_FITTED = 1000
 MOST_JUDGED = 2000  # besides the fitted ones
 FEWEST = 20  # labels, below which nothing can be told
-N_FOLDS = 10
+N_PARTS = 10  # of the judged nodes; each is judged by what the others chose
 SIDE_BY_SIDE = 3  # hops 0, 1 and 2 as columns of their own
 
 
@@ -45,12 +45,15 @@ class JudgedNodes:
         How many of them ridges are fitted on.
     n_classes : int
         Classes among the fitted ones.
+    folds : ndarray of shape (n_fitted,)
+        Which of the fitted ones are left out together.
     """
 
     nodes: NDArray[np.intp]
     labels: NDArray[np.int64]
     n_fitted: int
     n_classes: int
+    folds: NDArray[np.int64]
 
     @classmethod
     def drawn(cls, graph: Graph, *, rng: np.random.Generator) -> JudgedNodes | None:
@@ -66,8 +69,9 @@ class JudgedNodes:
             return None
         further = further[np.isin(graph.labels[further], classes)]
         nodes = np.concatenate([fitted, further])
-        labels = np.searchsorted(classes, graph.labels[nodes])
-        return cls(nodes, labels.astype(np.int64), len(fitted), len(classes))
+        labels = np.searchsorted(classes, graph.labels[nodes]).astype(np.int64)
+        folds = balanced_folds(labels[: len(fitted)], rng)
+        return cls(nodes, labels, len(fitted), len(classes), folds)
 
 
 @dataclass(frozen=True)
@@ -105,32 +109,29 @@ class Candidate:
         return share(int(self.right.sum()), len(self.right))
 
 
-def judged(rows: Features, nodes: JudgedNodes) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return which nodes a ridge on these rows gets right, and the loss of each.
+def judged(
+    products: NDArray[np.float64], nodes: JudgedNodes
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return which nodes a ridge gets right, and the loss of each.
 
     Parameters
     ----------
-    rows : csr_array or ndarray of shape (n_nodes, n_features)
-        Rows of the judged nodes.
+    products : ndarray of shape (n_judged, n_fitted)
+        Of the rows of the judged nodes with those of the fitted ones.
     nodes : JudgedNodes
         The nodes.
     """
     n_fitted, labels = nodes.n_fitted, nodes.labels
-    normed = ridge_rows(rows)
-    even = np.ones(n_fitted)
-    path = RidgePath(normed[:n_fitted], np.eye(nodes.n_classes)[labels[:n_fitted]], even)
-    left_out = ((each, path.left_out(each)) for each in STRENGTHS)
-    best = lowest_loss(left_out, labels[:n_fitted], even)
-    said = path.left_out(best.strength)
-    if len(labels) > n_fitted:
-        further = scores_of(normed[n_fitted:], path.coefficients([best.strength])[0])
-        said = np.vstack([said, further])
+    ridge = FoldedRidge(products[:n_fitted], labels[:n_fitted], nodes.n_classes, nodes.folds)
+    best = ridge.best()
+    further = ridge.scores(products[n_fitted:], best.strength)
+    said = np.vstack([ridge.left_out(best.strength), further])
     log_proba = log_softmax(said / best.temperature, axis=1)
     return said.argmax(axis=1) == labels, -log_proba[np.arange(len(labels)), labels]
 
 
 class Trial:
-    """Judges candidates while the hops go by; keeps the rows of the best one only.
+    """Judges candidates while the hops go by; keeps the products of the best one only.
 
     Parameters
     ----------
@@ -146,9 +147,9 @@ class Trial:
         self._smoothed: dict[Operator, Any] = (
             {Operator(each, n_hops): 0.0 for each in TELEPORTS if each} if n_hops else {}
         )
-        self._near: list[NDArray[Any]] = []
+        self._near: Any = 0.0
         self._n_hops = n_hops
-        self.best_rows: NDArray[Any] | None = None
+        self.best_products: NDArray[np.float64] | None = None
 
     def add(self, hop: int, rows: NDArray[Any]) -> Candidate:
         """Judge a hop, and whatever is complete with it.
@@ -163,23 +164,25 @@ class Trial:
         for operator in self._smoothed:
             part = operator.shares()[hop].astype(rows.dtype) * rows
             self._smoothed[operator] = self._smoothed[operator] + part
-        plain = self._judge("hop", Operator(0.0, hop), rows)
-        if hop < SIDE_BY_SIDE:
-            self._near.append(ridge_rows(rows))
+        products = row_products(rows, self.nodes.n_fitted)
+        plain = self._judge("hop", Operator(0.0, hop), products)
+        if hop < SIDE_BY_SIDE:  # the products of columns side by side are sums
+            self._near = self._near + products
         if hop == SIDE_BY_SIDE - 1:
-            self._judge("side by side", Operator(0.0, hop), np.hstack(self._near))
-            self._near.clear()
+            self._judge("side by side", Operator(0.0, hop), self._near)
+            self._near = 0.0
         if hop == self._n_hops:
             for operator, smoothed in self._smoothed.items():
-                self._judge("teleport", operator, smoothed)
+                products = row_products(smoothed, self.nodes.n_fitted)
+                self._judge("teleport", operator, products)
             self._smoothed.clear()
         return plain
 
-    def _judge(self, kind: str, operator: Operator, rows: NDArray[Any]) -> Candidate:
-        right, losses = judged(rows, self.nodes)
+    def _judge(self, kind: str, operator: Operator, products: NDArray[np.float64]) -> Candidate:
+        right, losses = judged(products, self.nodes)
         found = Candidate(kind, operator.teleport, operator.n_hops, right, losses)
         if all(found.loss < each.loss for each in self.candidates):
-            self.best_rows = rows
+            self.best_products = products
         self.candidates.append(found)
         return found
 
@@ -202,8 +205,8 @@ class Gain:
     majority : float
         Share of the judged nodes in the largest class, which costs nothing to reach.
     n_fitted, n_judged : int
-        Labels that each ridge was fitted on (each of them left out when it is judged itself), and
-        judged nodes.
+        Labels that each ridge was fitted on (a tenth of them left out to be judged), and judged
+        nodes.
     """
 
     features_alone: Estimate
@@ -242,7 +245,7 @@ def gain_of_graph(
 
 
 def _parts(n: int, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
-    yield from np.array_split(rng.permutation(n), N_FOLDS)
+    yield from np.array_split(rng.permutation(n), N_PARTS)
 
 
 def close_to(best: Candidate, others: Sequence[Candidate]) -> list[Candidate]:

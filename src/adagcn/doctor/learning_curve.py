@@ -13,18 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adagcn.doctor.folded_ridge import FoldedRidge, balanced_folds
 from adagcn.doctor.held_out import JudgedNodes
 from adagcn.doctor.intervals import Estimate, mean
-from adagcn.learners.ridge import STRENGTHS, RidgePath, lowest_loss, ridge_rows, scores_of
 
-SHARES = (0.06, 0.12, 0.25, 0.5, 0.9)
+SHARES = (0.06, 0.12, 0.25, 0.5, 0.8)
+FEWEST_LABELS = 60  # below, a fifth of them judges next to nothing
 LEAST_PER_CLASS = 2  # labels of a subset, in the mean over classes
-N_DRAWS = 8
+N_DRAWS = 10
 N_BOOTSTRAPS = 400
 FEWEST_POINTS = 4  # for three parameters
 EXPONENTS = np.geomspace(0.1, 2.0, 25)
@@ -83,14 +83,14 @@ class LearningCurve:
 
 
 def learning_curve(
-    rows: NDArray[Any], nodes: JudgedNodes, n_nodes: int, *, rng: np.random.Generator
+    products: NDArray[np.float64], nodes: JudgedNodes, n_nodes: int, *, rng: np.random.Generator
 ) -> LearningCurve | None:
-    """Return the curve of a ridge on some rows; None if the labels are too few for four points.
+    """Return the curve of a ridge; None if the labels are too few for four points.
 
     Parameters
     ----------
-    rows : ndarray of shape (n_judged, n_features)
-        The judged nodes' rows of the smoothing that suits them best.
+    products : ndarray of shape (n_judged, n_fitted)
+        Of the rows of the smoothing that suits the judged nodes best.
     nodes : JudgedNodes
         Subsets are drawn from the fitted ones, class by class; the others judge.
     n_nodes : int
@@ -101,12 +101,11 @@ def learning_curve(
     n_now = nodes.n_fitted
     counts = sorted({round(each * n_now) for each in SHARES})
     counts = [each for each in counts if each >= LEAST_PER_CLASS * nodes.n_classes]
-    if len(counts) < FEWEST_POINTS:
+    if n_now < FEWEST_LABELS or len(counts) < FEWEST_POINTS:
         return None
-    normed = ridge_rows(rows)
     errors = np.array(
         [
-            [_error(normed, nodes, order[:count], order[count:]) for count in counts]
+            [_error(products, nodes, order[:count], rng) for count in counts]
             for order in (_class_by_class(nodes.labels[:n_now], rng) for _ in range(N_DRAWS))
         ]
     )
@@ -200,16 +199,18 @@ def _class_by_class(labels: NDArray[np.int64], rng: np.random.Generator) -> NDAr
 
 
 def _error(
-    normed: NDArray[Any], nodes: JudgedNodes, fitted: NDArray[np.intp], rest: NDArray[np.intp]
+    products: NDArray[np.float64],
+    nodes: JudgedNodes,
+    fitted: NDArray[np.intp],
+    rng: np.random.Generator,
 ) -> float:
     """Return the share of wrong labels among the nodes that the ridge was not fitted on."""
     labels = nodes.labels
-    even = np.ones(len(fitted))
-    path = RidgePath(normed[fitted], np.eye(nodes.n_classes)[labels[fitted]], even)
-    left_out = ((each, path.left_out(each)) for each in STRENGTHS)
-    strength = lowest_loss(left_out, labels[fitted], even).strength
-    judges = np.concatenate([rest, np.arange(nodes.n_fitted, len(labels))])
-    said = scores_of(normed[judges], path.coefficients([strength])[0]).argmax(axis=1)
+    folds = balanced_folds(labels[fitted], rng)
+    inner = products[np.ix_(fitted, fitted)]
+    ridge = FoldedRidge(inner, labels[fitted], nodes.n_classes, folds)
+    judges = np.delete(np.arange(len(labels)), fitted)
+    said = ridge.scores(products[np.ix_(judges, fitted)], ridge.best().strength).argmax(axis=1)
     return float((said != labels[judges]).mean())
 
 
