@@ -117,7 +117,12 @@ def test_a_number_is_the_one_that_its_source_names(tool, source, shown):
 )
 def test_a_number_without_a_record_is_told(tool, source):
     with pytest.raises(ValueError, match=f"there is no number '{source}'"):
-        tool.with_numbers(f"<!-- n: {source} --><!-- /n -->", lambda _: FACTS)
+        tool.with_numbers(f"It is <!-- n: {source} --><!-- /n -->.", lambda _: FACTS)
+
+
+def test_a_number_at_the_start_of_a_line_would_end_its_paragraph(tool):
+    with pytest.raises(ValueError, match="begins a line: <!-- n: t / B / Cora / mean"):
+        tool.with_numbers("It is\n  <!-- n: t / B / Cora / mean --><!-- /n -->.", lambda _: FACTS)
 
 
 def test_numbers_of_the_cost_page_stand_in_the_printed_tables(tool):

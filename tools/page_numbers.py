@@ -1,6 +1,7 @@
 """Numbers in sentences of the documentation, each taken from a record.
 
-A number stands between two comments, ``<!-- n: SOURCE --> … <!-- /n -->``. The source is one of
+A number stands between two comments, ``<!-- n: SOURCE --> … <!-- /n -->``, which do not begin a line
+(there Markdown would end the paragraph). The source is one of
 
 ``table2 / AdaGCN, adaptive / Cora-ML / mean``
     An experiment with options of ``adagcn reproduce``, a row, a column, and what of the cell:
@@ -33,6 +34,8 @@ Facts = Mapping[str, Any]
 
 def with_numbers(text: str, facts_of: Callable[[str], Facts]) -> str:
     """Return a page with every marked number as its record has it now."""
+    if (found := re.search(r"^\s*<!-- n: .*", text, re.M)) is not None:
+        raise ValueError(f"a marked number begins a line: {found[0].strip()}")
 
     def written(found: re.Match[str]) -> str:
         return f"{found['open']}{number(found['source'], facts_of)}{found['close']}"
