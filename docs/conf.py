@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
+
+from docutils import nodes
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent / "src")]
@@ -47,7 +50,7 @@ napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 napoleon_use_param = False  # types are sentences, not names to link
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]
 
 # Markdown
 
@@ -73,3 +76,15 @@ html_theme_options = {
     },
 }
 html_use_index = True
+
+
+def _dashes(app: Any, doctree: Any, docname: str) -> None:
+    """Put a dash where Sphinx writes two hyphens between a parameter and its meaning."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text.startswith((" -- ", ") -- ")):
+            text.parent.replace(text, nodes.Text(text.replace(" -- ", " – ", 1)))
+
+
+def setup(app: Any) -> None:
+    """Register what happens to every page before it is written."""
+    app.connect("doctree-resolved", _dashes)

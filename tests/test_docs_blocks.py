@@ -10,10 +10,11 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [
     *(page for page in [ROOT / "README.md"] if "data tables" in page.read_text(encoding="utf-8")),
+    ROOT / "docs" / "index.md",
     *sorted((ROOT / "docs" / "guide").glob("*.md")),
     *sorted((ROOT / "docs" / "concepts").glob("*.md")),
 ]
-QUICK = {"directed-weighted.md"}  # the others run in `make test-full`
+QUICK = {"index.md", "directed-weighted.md"}  # the others run in `make test-full`
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from types import ModuleType
 from typing import Any
 
 import adagcn
-from adagcn import data
+from adagcn import data, doctor
+from adagcn.explain import calibration, explanations, prediction_sets
 from adagcn.models.support.registry import CLASSES, MODELS
 from adagcn.training import events
 
@@ -16,11 +18,11 @@ _GROUPS = {
     "graph": "graph",
     "data": "data",
     "explain": "explanations",
-    "doctor": "explanations",
+    "doctor": "doctor",
     "training": "callbacks",
     "errors": "errors",
 }
-GROUPS = tuple(dict.fromkeys((*_GROUPS.values(), "models")))
+GROUPS = tuple(dict.fromkeys((*_GROUPS.values(), "models", "certainty")))
 # What models have for each other, for the commands and for scikit-learn.
 _INTERNAL = {
     "completed",
@@ -52,16 +54,22 @@ def public_names() -> dict[str, list[str]]:
             room = adagcn._HOME[name].split(".")[1]
             groups[_GROUPS.get(room, "models")].append(f"adagcn.{name}")
     groups["data"] += [f"adagcn.data.{name}" for name in data.__all__ if name != "load_dataset"]
-    groups["callbacks"] += [f"{events.__name__}.{each}" for each in _events()]
+    groups["doctor"] += [f"adagcn.doctor.{name}" for name in doctor.__all__]
+    groups["callbacks"] += [name for name in _defined(events) if name.endswith("Event")]
+    groups["explanations"] += _defined(explanations)
+    groups["certainty"] += [f"{prediction_sets.__name__}.PredictionSets", *_defined(calibration)]
     return groups
 
 
-def _events() -> list[str]:
-    return [name for name, each in vars(events).items() if name.endswith("Event") and _is_own(each)]
-
-
-def _is_own(each: Any) -> bool:
-    return inspect.isclass(each) and each.__module__.startswith("adagcn.")
+def _defined(module: ModuleType) -> list[str]:
+    """Return the full names of the public classes and functions that a module defines."""
+    return [
+        f"{module.__name__}.{name}"
+        for name, each in vars(module).items()
+        if getattr(each, "__module__", "") == module.__name__
+        and callable(each)
+        and not name.startswith("_")
+    ]
 
 
 def names_of(group: str) -> str:

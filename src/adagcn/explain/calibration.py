@@ -153,7 +153,7 @@ def expected_calibration_error(
     classes: NDArray[Any],
     n_bins: int = N_BINS,
 ) -> float:
-    """Return Σ_b (n_b/n) |accuracy_b − confidence_b| over the bins of the reliability curve.
+    """Return ``Σ_b (n_b/n) |accuracy_b − confidence_b|`` over the bins of the reliability curve.
 
     0 is perfect. With few nodes, chance alone makes it larger than that. The arguments are those
     of :func:`reliability_curve`.
