@@ -1,7 +1,7 @@
 """Numbers in sentences of the documentation, each taken from a record.
 
-A number stands between two comments, ``<!-- n: SOURCE --> … <!-- /n -->``, which do not begin a line
-(there Markdown would end the paragraph). The source is one of
+A number stands between two comments, ``<!-- n: SOURCE --> … <!-- /n -->``, which do not begin a
+line (there Markdown would end the paragraph). The source is one of
 
 ``table2 / AdaGCN, adaptive / Cora-ML / mean``
     An experiment with options of ``adagcn reproduce``, a row, a column, and what of the cell:
