@@ -129,6 +129,11 @@ def predict(*words: str, **more: Any) -> Callable[[Path], int]:
     return runs("predict", "m.adagcn", "g.npz", *words, **more)
 
 
+def explain(*words: str, **more: Any) -> Callable[[Path], int]:
+    """Return a call that explains nodes of the graph."""
+    return runs("explain", "m.adagcn", "g.npz", *words, **more)
+
+
 def compare(*words: str, **more: Any) -> Callable[[Path], int]:
     """Return a call that compares two models."""
     return runs("compare", "g.npz", *words, **more)
@@ -788,6 +793,41 @@ EXPERIMENTS = [
     Case("a style that there is not", reproduce(str, "--format", "html"), "exit 2", "--format"),
 ]
 
+EXPLANATIONS = [
+    Case("an explanation of no node", explain(), "AGC-I1305", "no node is given"),
+    Case("a node twice over", explain("--node", "1", "--nodes", "-"), "AGC-I1305", "combined"),
+    Case("a node that is not there", explain("--node", "99"), "AGC-I104", "--node holds 1 id"),
+    Case("a node by a word", explain("--node", "ann"), "AGC-I112", "--node holds ids that are not"),
+    Case("parts without a file", explain("--node", "1", "--rows", "hops"), "AGC-I1306", "--out"),
+    Case(
+        "parts that there are not", explain("--node", "1", "--rows", "leaves"), "exit 2", "--rows"
+    ),
+    Case(
+        "fewer than no features",
+        explain("--node", "1", "--top-features", "-1"),
+        "exit 2",
+        "--top-f",
+    ),
+    Case(
+        "nobody to explain",
+        explain("--nodes", "n.csv", n_csv="id\n"),
+        gives=0,
+        says="0 nodes explained",
+    ),
+    Case(
+        "the same node again",
+        explain("--node", "1", "--node", "1"),
+        gives=0,
+        says="log-odds",
+    ),
+    Case(
+        "an explanation without features",
+        runs("explain", "m.adagcn", "--edges", "edges.csv", "--node", "1"),
+        "AGC-I702",
+        "features",
+    ),
+]
+
 COMMAND_CASES = [
     *WORDS,
     *GRAPH,
@@ -795,6 +835,7 @@ COMMAND_CASES = [
     *SPLITS,
     *RESULTS,
     *PREDICTIONS,
+    *EXPLANATIONS,
     *COMPARISONS,
     *LEDGERS,
     *DATA,

@@ -74,6 +74,11 @@ def fitted(graph: Any = RING, **settings: Any) -> Any:
     return model(graph=graph, **settings).fit(IDS, LABELS)
 
 
+def explains(ids: Any, **wanted: Any) -> Callable[[Path], int]:
+    """Return a call that explains nodes and gives their number."""
+    return lambda _: len(fitted().explain(ids, **wanted))
+
+
 def fits(
     X: Any = IDS, y: Any = LABELS, kind: Any = AdaGCNClassifier, graph: Any = RING, **given: Any
 ) -> Callable[[Path], Any]:
@@ -733,6 +738,42 @@ PREDICTIONS = [
 ]
 
 # Warm starts
+EXPLANATIONS = [
+    Case(
+        "an explanation before the fit",
+        lambda _: foreign(lambda _: model().explain(IDS))(_)[:62],
+        gives="NotFittedError: This AdaGCNClassifier instance is not fitted y",
+        silent_because="scikit-learn's own error for it",
+    ),
+    Case("an explanation of unknown nodes", explains([99]), "AGC-I104", "ids holds 1 id"),
+    Case(
+        "an explanation of no nodes",
+        explains([]),
+        gives=0,
+        silent_because="nothing is asked, nothing is given",
+    ),
+    Case("half a feature", explains(IDS, n_features=0.5), "AGC-I1301", "whole number"),
+    Case("neighbors below zero", explains(IDS, n_neighbors=-1), "AGC-I1301", "n_neighbors"),
+    Case(
+        "more features and neighbors than there are",
+        explains(IDS, n_features=10**9, n_neighbors=10**9),
+        gives=N,
+        silent_because="all of them are listed",
+    ),
+    Case(
+        "an explanation of a system that is no sum",
+        lambda _: model(SGCClassifier).fit(IDS, LABELS).explain(IDS),
+        "AGC-I1304",
+        "adagcn, adasgc, mlp, logistic",
+    ),
+    Case(
+        "parts of an unknown kind",
+        lambda _: fitted().explain(IDS).to_frame("leaves"),
+        "AGC-I1302",
+        "nodes, hops, features",
+    ),
+]
+
 WARM = [
     Case(
         "a warm start from another seed",
@@ -925,6 +966,7 @@ MODEL_CASES = [
     *MATRIX,
     *OTHERS,
     *PREDICTIONS,
+    *EXPLANATIONS,
     *WARM,
     *FILES,
     *METHODS,

@@ -149,6 +149,7 @@ def _show(
     console.print("Next:")
     for command in (
         f"adagcn predict {model} {_DATA} --out labels.csv",
+        f"adagcn explain {model} {_DATA} --node {graph.node_ids[0]}",
         f"adagcn evaluate {model} {_DATA}",
         "adagcn fit --edges edges.csv --features features.csv --labels labels.csv --out my.adagcn",
     ):

@@ -173,6 +173,9 @@ def _show(found: Explanations, graph: Graph, out: Path | None) -> None:
         if number:
             console.print()
         console.print(explanation_view(explanation, Style.of(console)))
+    if not len(found):
+        note(f"0 nodes explained, of {graph!r}")
+        return
     for sentence in found.notes:
         note(in_options(f"{sentence[0].lower()}{sentence[1:].rstrip('.')}"))
 
