@@ -195,6 +195,19 @@ def test_the_card_says_what_was_chosen(task):
     assert model.params_["look"] in card(model).replace("&#x27;", "'")
 
 
+def test_the_card_says_how_a_model_was_calibrated(task):
+    plain = AdaGCNClassifier(task.graph, preset="instant", n_layers=2)
+    plain.fit(task.train, task.labels(task.train), **task.stopping())
+    assert "calibrated" not in card(plain)
+    sure = AdaGCNClassifier(task.graph, preset="instant", n_layers=2, calibrate="temperature")
+    kept = task.rest[:20]
+    sure.fit(
+        task.train, task.labels(task.train), **task.stopping(), X_cal=kept, y_cal=task.labels(kept)
+    )
+    assert f"by temperature {sure.temperature_:.3g}" in card(sure)
+    assert "prediction sets rest on 20 calibration nodes" in card(sure)
+
+
 def test_the_card_of_models_without_epochs_layers_or_digest(task):
     labels = task.labels(task.train)
     ridge = AdaGCNClassifier(task.graph, preset="instant", n_layers=2).fit(task.train, labels)

@@ -61,9 +61,20 @@ def _learned(model: Any) -> Iterator[tuple[str, str]]:
         yield "training", f"in closed form, no epochs; seed {model.seed_}"
     if LOOK in model.params_:
         yield "chosen", str(model.params_[LOOK])
+    yield from _calibration(model)
     digest = _digest(model)
     if digest is not None:
         yield "digest", digest
+
+
+def _calibration(model: Any) -> Iterator[tuple[str, str]]:
+    """Yield how probabilities and prediction sets were calibrated, where they were."""
+    temperature = getattr(model, "temperature_", None)
+    if temperature is not None:
+        yield "calibrated", f"probabilities, by temperature {temperature:.3g}"
+    scores = getattr(model, "conformity_scores_", None)
+    if scores is not None:
+        yield "sets", f"prediction sets rest on {counted(len(scores), 'calibration node')}"
 
 
 def _digest(model: Any) -> str | None:
