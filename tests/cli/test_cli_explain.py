@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from pyarrow import parquet
+from rich.console import Console
 
 from adagcn import AdaGCNClassifier, Graph, load_model
-from adagcn.cli.explanation_view import Style, bars, headline, short
-from adagcn.explain.explanations import HopPart, NodeExplanation
+from adagcn.cli.explanation_view import Style, bars, explanation_view, headline, short
+from adagcn.explain.explanations import HopPart, NeighborPart, NodeExplanation
 from adagcn.models.support.boosted import BoostedClassifier
 from adagcn.models.support.classifier import EXPLAINED
 from adagcn.models.support.registry import CLASSES, MODELS
@@ -214,8 +217,26 @@ def test_headlines():
     start = "ann is labeled 'Theory' with 93.0 %; the runner-up is 'Rules'."
     assert sentence(0.2, 1.0, 0.3) == f"{start} Hop 1 decided, with 66.7 % of the lead."
     assert sentence(0.5, 0.4, 0.3) == f"{start} Hop 0 counted most, with 41.7 % of the lead."
+    assert sentence(-0.5, 0.7) == f"{start} Hop 1 decided: without it the runner-up would lead."
     assert sentence(0.5) == f"{start} Hop 0 alone voted."
     assert sentence(0.0, 0.0) == f"{start} The two are tied."
+
+
+def test_training_nodes_are_listed_where_they_count():
+    def shown(*labeled):
+        near = (NeighborPart("bob", 1, 0.5, 0.6, "Rules", True),)
+        parts = (HopPart(0, "ridge", 1.0),)
+        each = NodeExplanation("ann", "Theory", "Rules", 0.9, 1.0, parts, 0, 0)
+        console = Console(width=80, file=io.StringIO())
+        console.print(explanation_view(replace(each, neighbors=near, labeled=labeled), Style(80)))
+        return console.file.getvalue()
+
+    known, unknown = (NeighborPart("eve", 2, 0.1, 0.2, "Theory", each) for each in (True, None))
+    assert "Training nodes that carried most" in shown(known)
+    assert "Labeled nodes that carried most" in shown(unknown)
+    assert "Training" not in shown(replace(known, margin=0.001))
+    again = NeighborPart("bob", 1, 0.5, 0.6, "Rules", None)
+    assert "Labeled" not in shown(again)
 
 
 def test_long_names_keep_their_ends():

@@ -19,6 +19,7 @@ _NARROW = 76  # columns; below, parts in tables have no bars
 _LONGEST_NAME = 40
 _NARROW_NAME = 16
 _TABLE_BARS = 15
+_SMALLEST = 0.005  # a part below this would show as zero
 _FOR, _AGAINST = "cyan", "magenta"
 
 
@@ -79,17 +80,11 @@ def explanation_view(explanation: NodeExplanation, style: Style) -> RenderableTy
     if explanation.features:
         parts += ["", *_feature_section(explanation, style)]
     if explanation.neighbors:
+        rest = explanation.features_total - sum(part.margin for part in explanation.neighbors)
         title = "Nodes whose features carried most"
         parts += ["", _heading(title), _neighbor_table(explanation.neighbors, style)]
-        rest = explanation.features_total - sum(part.margin for part in explanation.neighbors)
         parts.append(Text(f"All other nodes: {style.number(rest)}", style="dim"))
-    same = {part.node for part in explanation.labeled} == {
-        part.node for part in explanation.neighbors
-    }
-    if explanation.labeled and not same:
-        known = explanation.labeled[0].is_training
-        title = f"{'Training' if known else 'Labeled'} nodes that carried most"
-        parts += ["", _heading(title), _neighbor_table(explanation.labeled, style)]
+        parts += _labeled_section(explanation, style)
     return Group(*parts)
 
 
@@ -121,8 +116,10 @@ def _decision(explanation: NodeExplanation) -> str:
     if explanation.margin <= 0.0 or by_hop[hop] <= 0.0:
         return "The two are tied."
     share = by_hop[hop] / explanation.margin
+    if share > 1.0:
+        return f"Hop {hop} decided: without it the runner-up would lead."
     if share >= 0.5:
-        return f"Hop {hop} decided, with {percent(min(share, 9.99))} of the lead."
+        return f"Hop {hop} decided, with {percent(share)} of the lead."
     return f"Hop {hop} counted most, with {percent(share)} of the lead."
 
 
@@ -195,7 +192,7 @@ def _feature_section(explanation: NodeExplanation, style: Style) -> Iterator[Ren
     listed = sum(part.margin for part in explanation.features)
     rest = explanation.features_total - listed
     said = f"All other columns: {style.number(rest)}"
-    if abs(explanation.features_remainder) >= 0.005:
+    if abs(explanation.features_remainder) >= _SMALLEST:
         remainder = style.number(explanation.features_remainder)
         said += f"; not from any column (constants of the learners): {remainder}"
     yield Text(said, style="dim")
@@ -210,6 +207,19 @@ def _feature_table(parts: Sequence[FeaturePart], style: Style) -> Table:
             short(part.name, style.name_length), *values, *_part_cells(part.margin, largest, style)
         )
     return table
+
+
+def _labeled_section(explanation: NodeExplanation, style: Style) -> Iterator[RenderableType]:
+    """Yield the labeled nodes, unless they have been listed or none of them counts."""
+    labeled = [part for part in explanation.labeled if abs(part.margin) >= _SMALLEST]
+    if {part.node for part in labeled} <= {part.node for part in explanation.neighbors} and (
+        not labeled or labeled[0].is_training is None
+    ):
+        return
+    kind = "Training" if labeled[0].is_training else "Labeled"
+    yield ""
+    yield _heading(f"{kind} nodes that carried most")
+    yield _neighbor_table(labeled, style)
 
 
 def _neighbor_table(parts: Sequence[NeighborPart], style: Style) -> Table:
