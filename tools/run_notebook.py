@@ -25,9 +25,22 @@ def executed(path: Path) -> nbformat.NotebookNode:
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
-            cell.outputs = [each for each in cell.outputs if each.get("name") != "stderr"]
+            cell.outputs = _tidy(cell.outputs)
     notebook.metadata["language_info"] = {"name": "python"}
     return notebook
+
+
+def _tidy(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Return outputs without standard error, printed lines that were sent in parts in one piece."""
+    kept: list[nbformat.NotebookNode] = []
+    for each in outputs:
+        if each.get("name") == "stderr":
+            continue
+        if kept and each.output_type == kept[-1].output_type == "stream":
+            kept[-1].text += each.text
+        else:
+            kept.append(each)
+    return kept
 
 
 def main() -> None:

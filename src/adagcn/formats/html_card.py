@@ -91,12 +91,11 @@ def settings(rows: Iterable[tuple[str, str, bool]]) -> str:
     """Return names and values of settings, those marked in bold."""
     values = ((name, text(value, 600), strong) for name, value, strong in rows)
     lines = (
-        f"<tr><td>{text(name)}</td><td>{f'<b>{value}</b>' if strong else value}</td></tr>"
+        f'<tr><td style="{_TEXT};{_FAINT};vertical-align:top">{text(name)}</td>'
+        f'<td style="{_TEXT}">{f"<b>{value}</b>" if strong else value}</td></tr>'
         for name, value, strong in values
     )
-    style = "border-collapse:separate;border-spacing:.6em 0;margin:.3em -.6em;text-align:left;"
-    style += "font-size:100%"
-    return f'<table style="{style}">{"".join(lines)}</table>'
+    return f'<table style="{_TABLE}">{"".join(lines)}</table>'
 
 
 def listed(phrases: Sequence[str]) -> str:
