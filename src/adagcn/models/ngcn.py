@@ -13,7 +13,7 @@ Shapes: X (n_nodes, n_features); W0 (n_features, hidden_units) and W1 (hidden_un
 each of the (K + 1) R towers; q one number for each; W (towers · n_classes, n_classes); p (n_nodes,
 n_classes). No biases, Glorot's uniform start, q from zero, L2 on all weights. One draw of dropped
 features serves all towers. The loss is the cross-entropy of p and of every tower, summed; with
-``joint=False`` the first does not reach into the towers.
+``joint=False`` the first does not reach into the towers, with ``tower_loss=False`` it stands alone.
 
 PyTorch Geometric has no such model; the tests hold each tower against its ``MixHopConv``.
 The norm (``graph_norm``) is that of the authors' code, as in :mod:`adagcn.models.mixhop`. That
@@ -23,12 +23,13 @@ code trains only the towers of the longest walks, which is not copied.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
+from adagcn.errors import InputError
 from adagcn.models.support.graph_model import GraphModelClassifier
 from adagcn.models.support.network import EveryLayerL2, NetworkSystem, Start
 from adagcn.models.support.powers import (
@@ -56,12 +57,24 @@ class NGCNSettings(PowersSettings):
     joint: Annotated[bool, "let the loss of the combination reach the GCNs, beside their own"] = (
         True
     )
+    tower_loss: Annotated[
+        bool, "add the cross-entropy of every GCN; False: the combination's is the whole loss"
+    ] = True
+
+    later: ClassVar[frozenset[str]] = frozenset({"tower_loss"})
 
 
 class NGCN(PowersNetwork):
     """The network."""
 
     def __init__(self, settings: NGCNSettings, start: Start) -> None:
+        if not (settings.joint or settings.tower_loss):
+            raise InputError(
+                "AGC-I1090",
+                "joint=False with tower_loss=False leaves no loss that the GCNs could learn from",
+                got="both False",
+                fix="set joint=True, or tower_loss=True",
+            )
         n_towers = (settings.n_steps + 1) * settings.n_heads
         units = settings.hidden_units
         start.expect(n_towers * units * (start.n_features + start.n_classes))
@@ -71,7 +84,7 @@ class NGCN(PowersNetwork):
         ]
         hidden = nn.Parameter(torch.cat([first.detach() for first, _ in towers], dim=1))
         super().__init__(settings, hidden, 2 * settings.n_steps)
-        self.joint = settings.joint
+        self.joint, self.tower_loss = settings.joint, settings.tower_loss
         self.n_towers, self.n_heads = n_towers, settings.n_heads
         self.longest_walk = settings.n_steps
         self.output = nn.Parameter(torch.stack([second.detach() for _, second in towers]))
@@ -101,9 +114,12 @@ class NGCN(PowersNetwork):
     def losses(
         self, view: PowersView, target: Tensor, generator: torch.Generator
     ) -> Iterator[Tensor]:
-        """Yield the cross-entropy of p plus those of all towers."""
+        """Yield the cross-entropy of p plus those of all towers, if these count."""
         towers = self.towers(view, generator)
         log_proba = self.combined(towers if self.joint else towers.detach())
+        if not self.tower_loss:
+            yield -(log_proba * target).sum()
+            return
         by_tower = log_softmax(towers, dim=2) * target[:, None, :]
         yield -(log_proba * target).sum() - by_tower.sum()
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 StopOn = Literal["ranked", "loss", "accuracy"]
-StopRule = Literal["ranked", "loss", "accuracy", "both", "window", "never"]
+StopRule = Literal["ranked", "loss", "accuracy", "both", "lowest_loss", "window", "never"]
 StopPenalty = Literal["full", "diluted", "none"]
 
 
@@ -93,6 +93,42 @@ class BothStopper(Stopper):
         return accuracy >= self.best_accuracy and loss <= self.best_loss
 
 
+class LowestLossStopper(Stopper):
+    """The rule of GRAND's code (Feng et al., 2020)."""
+
+    def _ranks_higher(self, accuracy: float, loss: float) -> bool:
+        return loss < self.kept_loss
+
+
+@dataclass
+class CheckedStopper(Stopper):
+    """The rule of EnGCN's code (Duan et al., 2022): a look at the accuracy every few epochs.
+
+    The patience is counted in looks, and only a higher accuracy refills it.
+
+    Parameters
+    ----------
+    every : int
+        Epochs from one look to the next.
+    """
+
+    every: int = 1
+    n_epochs: int = 0
+
+    def should_stop(self, accuracy: float, loss: float, learner: nn.Module) -> bool:
+        """Take in one epoch's result on the stopping nodes; return whether to stop."""
+        self.n_epochs += 1
+        if self.n_epochs % self.every:
+            return False
+        if accuracy > self.kept_accuracy:
+            self.kept_accuracy, self.kept_loss = accuracy, loss
+            self.patience_left = self.patience
+            self._keep(learner)
+        else:
+            self.patience_left -= 1
+        return self.patience_left == 0
+
+
 @dataclass
 class LastEpoch:
     """The rule of GCN's code (Kipf and Welling, 2017): a window of losses, nothing is restored.
@@ -135,7 +171,8 @@ def make_stopper(rule: StopRule, patience: int) -> AnyStopper:
     rule : str
         ``"ranked"`` (PPNP), ``"loss"`` and ``"accuracy"``: see
         :class:`Stopper`. ``"both"`` (GAT): accuracy or loss refills the
-        patience, and an epoch is kept if both are at least as good as ever before. ``"window"``
+        patience, and an epoch is kept if both are at least as good as ever before.
+        ``"lowest_loss"`` (GRAND): the same, and the epoch of the lowest loss is kept. ``"window"``
         (GCN): stops when the loss is above the mean of the ``patience`` losses before it, and keeps
         the last epoch. ``"never"``: trains to the end and keeps the last epoch.
     patience : int
@@ -145,4 +182,6 @@ def make_stopper(rule: StopRule, patience: int) -> AnyStopper:
         return LastEpoch(patience)
     if rule == "never":
         return LastEpoch(None)
+    if rule == "lowest_loss":
+        return LowestLossStopper(patience)
     return BothStopper(patience) if rule == "both" else Stopper(patience, rule)

@@ -61,6 +61,12 @@ class GraphModelClassifier(NodeClassifier):
         return {name: fields[name] for name in own_first}
 
     @classmethod
+    def completed(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of a record with the defaults of later ones that it leaves out."""
+        kind = cls.system.settings
+        return {**{name: kind.model_fields[name].default for name in kind.later}, **params}
+
+    @classmethod
     def preset_value(cls, preset: str, name: str) -> Any:
         """Return what a preset sets on a graph that no study names."""
         default = cls.system.settings.model_fields[name].default

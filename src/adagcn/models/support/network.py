@@ -21,7 +21,7 @@ from adagcn.errors import FormatError
 from adagcn.models.support.field_of_view import field_of_view
 from adagcn.models.support.model_file import Tensors
 from adagcn.models.support.problem import torch_dtype
-from adagcn.models.support.settings import NetworkSettings, NonNegative
+from adagcn.models.support.settings import NetworkSettings, NonNegative, SystemSettings
 from adagcn.models.support.system import FitContext, GraphInput, NodeProblem, Recipe
 from adagcn.training.loop import Trainee, TrainingRecord, finite_log_proba, stopping_loss, train
 from adagcn.training.random_streams import torch_stream
@@ -133,7 +133,7 @@ class Start:
         generator = torch_stream(context.seed, "start", device=context.device)
         return cls(features.shape[1], problem.n_classes, generator, torch_dtype(features.dtype))
 
-    def planned(self, settings: NetworkSettings) -> Start:
+    def planned(self, settings: SystemSettings) -> Start:
         """Return a start that makes parameters without memory, and refuses too many of them."""
         widths = {name: value for name, value in settings.flat().items() if name in WIDTHS}
         return replace(self, generator=None, count=ParameterCount(self.dtype.itemsize, widths))
@@ -153,11 +153,17 @@ class Start:
         self._tell(n_in * n_out)
         return nn.Parameter(self._draw(n_in, n_out, n_in**-0.5))
 
-    def linear(self, n_in: int, n_out: int) -> tuple[nn.Parameter, nn.Parameter]:
-        """Return a weight of shape (n_in, n_out) and its bias, both uniform within ±1/√n_in."""
+    def linear(
+        self, n_in: int, n_out: int, *, by_outputs: bool = False
+    ) -> tuple[nn.Parameter, nn.Parameter]:
+        """Return a weight of shape (n_in, n_out) and its bias, both uniform within ±1/√n_in.
+
+        ``by_outputs``: within ±1/√n_out.
+        """
         self._tell((n_in + 1) * n_out)
-        bias = self._draw(n_in, n_out, n_in**-0.5)[0].clone()
-        return nn.Parameter(self._draw(n_in, n_out, n_in**-0.5)), nn.Parameter(bias)
+        bound = (n_out if by_outputs else n_in) ** -0.5
+        bias = self._draw(n_in, n_out, bound)[0].clone()
+        return nn.Parameter(self._draw(n_in, n_out, bound)), nn.Parameter(bias)
 
     def zeros(self, n_units: int) -> nn.Parameter:
         """Return a bias of zeros."""

@@ -7,7 +7,7 @@ import inspect
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -56,6 +56,10 @@ class SystemSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    # Settings that came after the first runs were recorded. At their defaults, which change
+    # nothing, they are left out of ``params_``, files and keys: old runs and models stay the same.
+    later: ClassVar[frozenset[str]] = frozenset()
+
     validation_fraction: Annotated[
         Share, "share of the labeled nodes set aside for stopping where ``fit`` gets no ``X_val``"
     ] = 0.0
@@ -67,8 +71,13 @@ class SystemSettings(BaseModel):
     ] = "graph"
 
     def flat(self) -> dict[str, Any]:
-        """Return all settings by name."""
-        return self.model_dump()
+        """Return all settings by name, without later ones that have their defaults."""
+        defaults = type(self).model_fields
+        return {
+            name: value
+            for name, value in self.model_dump().items()
+            if name not in self.later or value != defaults[name].default
+        }
 
 
 class NetworkSettings(SystemSettings):

@@ -6,6 +6,7 @@ gives must only turn into log-probabilities of nodes and into named arrays, and 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from adagcn.boosting.fit_state import LabeledNodes
+from adagcn.errors import PresetNotice
 from adagcn.graph import Features
 from adagcn.models.support.model_file import Tensors
 from adagcn.models.support.settings import SystemSettings, check_preset, checked
@@ -138,6 +140,43 @@ class Recipe:
         """Return the values for a graph."""
         return {**self.values, **self.by_graph.get(graph_name or "", {})}
 
+    def notice(self, graph_name: str | None) -> str | None:
+        """Return what a user should know of the values for a graph, if anything."""
+        return None
+
+
+class RowsOfStudy(Recipe):
+    """A preset with a row of settings for each graph of its study, one of which stands in.
+
+    Parameters
+    ----------
+    by_graph : mapping of str to mapping
+        Settings of a data set, by its key in the catalog.
+    standing_in : str
+        The data set whose row all other graphs get, with a notice.
+    values
+        Settings that all rows share.
+    """
+
+    def __init__(
+        self, by_graph: Mapping[str, Mapping[str, Any]], /, standing_in: str, **values: Any
+    ) -> None:
+        super().__init__(by_graph, **values)
+        self.standing_in = standing_in
+
+    def on(self, graph_name: str | None) -> dict[str, Any]:
+        """Return the values for a graph."""
+        return super().on(graph_name if graph_name in self.by_graph else self.standing_in)
+
+    def notice(self, graph_name: str | None) -> str | None:
+        """Return which row stands in for a graph that the study does not name."""
+        if graph_name in self.by_graph:
+            return None
+        return (
+            f"its study has no settings for {graph_name or 'this graph'}: those of "
+            f"{self.standing_in} are used"
+        )
+
 
 class System(Protocol):
     """What an estimator asks of a system."""
@@ -178,8 +217,10 @@ def resolve(
 ) -> SystemSettings:
     """Return the settings of a preset for a graph, with explicit values (not None) on top."""
     check_preset(preset, system.recipes)
+    recipe = system.recipes[preset]
+    notice = recipe.notice(graph_name)
+    if notice is not None:
+        warnings.warn(f"preset {preset!r}: {notice}", PresetNotice, stacklevel=6)
     defaults = system.settings().model_dump()
     explicit = {name: value for name, value in given.items() if value is not None}
-    return checked(
-        system.settings, {**defaults, **system.recipes[preset].on(graph_name), **explicit}
-    )
+    return checked(system.settings, {**defaults, **recipe.on(graph_name), **explicit})
