@@ -8,6 +8,7 @@ import torch
 from mixhop_oracle import mixhop_block
 from pyg_oracle import assert_equal_to, dense, started
 
+from adagcn.errors import InputError
 from adagcn.models import ngcn
 from adagcn.models.support.powers import SlowingSGD
 from adagcn.models.support.system import resolve
@@ -78,6 +79,29 @@ def test_the_loss_is_that_of_the_mixture_and_of_every_tower(inputs, joint):
     gradients = [torch.autograd.grad(each, list(network.parameters())) for each in (loss, expected)]
     for mine, other in zip(*gradients, strict=True):
         np.testing.assert_allclose(mine, other, atol=1e-10)
+
+
+def test_the_loss_of_the_mixture_may_stand_alone(inputs):
+    network = made(tower_loss=False)
+    target = torch.eye(3, dtype=torch.float64)[[0, 1, 2, 0]] / 4
+    (loss,) = network.losses(network.view(inputs, SOME), target, torch.Generator())
+    shares = network.combination.softmax(dim=0)
+    logits = [tower[SOME] for tower in towers(network, inputs)]
+    mixture = sum(s * t.softmax(dim=1) for s, t in zip(shares, logits, strict=True)).log()
+    expected = -(mixture * target).sum()
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-10)
+    gradients = [torch.autograd.grad(each, list(network.parameters())) for each in (loss, expected)]
+    for mine, other in zip(*gradients, strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-10)
+    with pytest.raises(InputError, match="leaves no loss that the GCNs could learn from"):
+        made(joint=False, tower_loss=False)
+
+
+def test_a_later_setting_is_named_only_where_it_is_used():
+    """Runs and files of before it was there keep their keys."""
+    assert "tower_loss" not in resolve(SYSTEM, "paper", None, {}).flat()
+    assert resolve(SYSTEM, "paper", None, {"tower_loss": False}).flat()["tower_loss"] is False
+    assert ngcn.NGCNClassifier.completed({"n_heads": 2}) == {"n_heads": 2, "tower_loss": True}
 
 
 @pytest.mark.parametrize("rate", ["dropout", "input_dropout"])

@@ -1,8 +1,9 @@
-"""Oono and Suzuki: Optimization and Generalization Analysis of Transduction through Gradient Boosting.
+"""Oono and Suzuki: Analysis of Transduction through Gradient Boosting, NeurIPS 2020: GB-GNN.
 
-https://arxiv.org/abs/2006.08550 (… and Application to Multi-scale Graph Neural Networks, NeurIPS
-2020): GB-GNN, the theory that AdaGCN's paper names. A new perceptron on each of the features
-X^(1), X^(2), …, boosted by SAMME. With weights w that start equal, for t = 1 … T::
+https://arxiv.org/abs/2006.08550 ("Optimization and Generalization Analysis of Transduction through
+Gradient Boosting and Application to Multi-scale Graph Neural Networks"), the theory that AdaGCN's
+paper names. A new perceptron on each of the features X^(1), X^(2), …, boosted by SAMME. With
+weights w that start equal, for t = 1 … T::
 
     f_t     = argmin_f Σ_i w_i (−log p_i,y_i)                    p = softmax(f(X^(t)))
     ε       = Σ_i w_i [f_t wrong on i]                           α_t = log((1 − ε)/ε) + log(K − 1)
@@ -20,12 +21,14 @@ Shapes: X^(t) (n_nodes, n_features); hidden layers (·, hidden_units); c (5,). �
 (:func:`adagcn.boosting.samme.layer_weight`).
 
 Not copied from the authors' code: dropout stays on in predictions; each learner sees one random
-batch only; a learner no better than guessing votes with α ≤ 0 (here it is left out, with a
-warning); Â is dense. Their joint training of all learners afterwards ("fine tuning") is not here.
+batch only; a learner no better than guessing votes with α ≤ 0 (here it ends the boosting, without a
+vote); Â is dense; the size of c is left to chance, so that features grow or vanish. Their joint
+training of all learners afterwards ("fine tuning") is not here.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,7 +45,7 @@ from adagcn.boosting.fit_state import BoostedLayer, FitState
 from adagcn.boosting.hop_boosting import HopBoosting
 from adagcn.boosting.samme import BoostingRule, Combination
 from adagcn.engines.memory import check_memory
-from adagcn.errors import FormatError
+from adagcn.errors import FormatError, LayerWarning, NumericalError
 from adagcn.graph import Features
 from adagcn.learners.inputs import Input, as_input
 from adagcn.models.support.deep_perceptron import DeepPerceptron
@@ -94,7 +97,7 @@ class GBGNNSettings(SystemSettings):
 
 
 class WeakLearner(DeepPerceptron):
-    """A perceptron as the fit of a hop takes it; see :class:`adagcn.training.hop_fitter.Learner`."""
+    """A perceptron as :class:`adagcn.training.hop_fitter.HopFitter` takes it."""
 
     def __init__(self, settings: GBGNNSettings, start: Start) -> None:
         hidden = [settings.hidden_units] * settings.n_hidden_layers
@@ -121,7 +124,7 @@ class WeakLearner(DeepPerceptron):
 
     def penalty(self) -> Tensor:
         """Return zero: there is no L2 term besides the decay."""
-        return self.weights[0].new_zeros(())
+        return torch.zeros(())
 
     def decays(self, weight_decay: float) -> list[float]:
         """Return the decay of each parameter."""
@@ -164,7 +167,8 @@ class Aggregation:
         while True:
             yield first_hop(None, features, teleport=0.0)
             if step == len(self.shares):
-                assert train_nodes is not None and labels is not None
+                assert train_nodes is not None
+                assert labels is not None
                 rows = rows_of_powers(inputs.propagator, features, train_nodes)
                 self.shares.append(aligned_shares(rows, labels, settings))
             features = mixed(inputs.propagator, features, self.shares[step])
@@ -178,7 +182,7 @@ def rows_of_powers(
     found = np.empty((len(POWERS), len(nodes), features.shape[1]))
     for block, columns in _column_blocks(features):
         for number, power in enumerate(_powers(matrix, columns)):
-            found[number, :, block] = power[torch.from_numpy(nodes)].numpy()
+            found[number, :, block] = power.numpy()[nodes]
     return found
 
 
@@ -201,7 +205,8 @@ def aligned_shares(
     """Return the c of largest ⟨K_c, K_y⟩ / (‖K_c‖ ‖K_y‖) with K_c = Z Zᵀ, Z = Σ_j c_j Z_j.
 
     Both are forms in c: ⟨K_c, K_y⟩ of degree 2, ‖K_c‖² of degree 4. So they are taken apart once,
-    and a step knows nothing of nodes. ``rows`` holds Z_j, of shape (5, n_rows, n_features).
+    and a step knows nothing of nodes. ``rows`` holds Z_j, of shape (5, n_rows, n_features). The
+    alignment says nothing of the size of c: it is such that the training rows keep theirs.
     """
     n_powers, n_rows, _ = rows.shape
     check_memory(
@@ -215,7 +220,7 @@ def aligned_shares(
     kernels = np.einsum("jif,lmf->jlim", rows, rows, optimize=True).reshape(n_powers**2, -1)
     with_itself = torch.from_numpy(kernels @ kernels.T)
     norm_of_labels = float(np.sqrt((np.bincount(labels) ** 2).sum()))
-    shares = torch.full((n_powers,), 1.0 / n_powers, dtype=torch.float64, requires_grad=True)
+    shares = torch.ones(n_powers, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.Adam([shares], lr=settings.alignment_rate)
     for _ in range(settings.alignment_steps):
         pairs = torch.outer(shares, shares).flatten()
@@ -224,7 +229,9 @@ def aligned_shares(
         optimizer.zero_grad()
         (-alignment).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    return shares.detach().numpy()
+    found = shares.detach().numpy()
+    size_after = np.linalg.norm(np.tensordot(found, rows, 1))
+    return found * (np.linalg.norm(rows[0]) / size_after) if size_after > 0.0 else found
 
 
 def _powers(matrix: sparse.csr_array, columns: Tensor) -> Iterator[Tensor]:
@@ -239,11 +246,13 @@ def _powers(matrix: sparse.csr_array, columns: Tensor) -> Iterator[Tensor]:
 
 def _column_blocks(features: Features) -> Iterator[tuple[slice, Tensor]]:
     """Yield columns, a few at a time, and where they stand."""
-    is_dense = isinstance(features, np.ndarray)
-    by_column = features if is_dense else sparse.csc_array(features)
+    by_column: Any = features
+    if not isinstance(features, np.ndarray):
+        by_column = sparse.csc_array(features)
     for start in range(0, features.shape[1], COLUMNS_AT_ONCE):
         block = slice(start, start + COLUMNS_AT_ONCE)
-        columns = by_column[:, block] if is_dense else by_column[:, block].toarray()
+        columns = by_column[:, block]
+        columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
         yield block, torch.from_numpy(np.array(columns, order="C"))
 
 
@@ -315,10 +324,9 @@ class GBGNNSystem:
         nodes = problem.nodes
         aggregation = Aggregation(problem.inputs, settings, ())
         hops = aggregation.hops(nodes.train_nodes, nodes.labels)
+        boosting = HopBoosting(partial(_to_the_end, fit_hop), nodes, RULE)
         layers: Sequence[BoostedLayer] = ()
-        for state in HopBoosting(partial(_to_the_end, fit_hop), nodes, RULE).states(
-            FitState(None, ()), hops
-        ):
+        for state in _better_than_guessing(boosting.states(FitState(None, ()), hops)):
             layers = state.layers
             if len(layers) == settings.n_learners or context.events.stopped:
                 break
@@ -356,6 +364,23 @@ class GBGNNSystem:
         if parts:
             raise _misfit(sorted(parts)[:5])
         return FittedGBGNN(learners, coefficients, list(shares), settings, TrainingRecord(0))
+
+
+def _better_than_guessing(states: Iterator[FitState]) -> Iterator[FitState]:
+    """Yield states until a learner is no better than guessing; the first one must be."""
+    while True:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LayerWarning)  # it would say that boosting goes on
+                state = next(states)
+        except NumericalError as error:
+            if error.code != "AGC-N502":
+                raise
+            fix = "train longer (max_epochs), or use more hidden_units"
+            raise NumericalError(error.code, error.problem, got=error.got, fix=fix) from None
+        if state.layers[-1].coefficient == 0.0:
+            return
+        yield state
 
 
 def best_depth(layers: Sequence[BoostedLayer], stop_labels: NDArray[np.int64] | None) -> int:
