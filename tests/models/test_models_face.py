@@ -53,7 +53,7 @@ def test_constructor_settings_and_documentation_name_the_same(model):
 def test_the_documented_values_are_those_that_a_fit_uses(model, task):
     texts = documented(model)
     for preset in model.presets():
-        used = model(task.graph, preset=preset).resolved_params()
+        used = model.completed(model(task.graph, preset=preset).resolved_params())
         for name in model.setting_fields():
             if name == "variant":
                 continue
