@@ -563,7 +563,7 @@ BAD_SETTINGS = [
     ({"variant": {"stop_on": "luck"}}, r"variant\.stop_on: should be 'ranked', 'loss'.*'luck'"),
     ({"variant": {"stop_onn": 1}}, r"no switch variant\.stop_onn.*Did you mean stop_on"),
     ({"variant": 3}, "variant must be a Variant; got 3"),
-    ({"preset": "paperr"}, "Did you mean 'paper'"),
+    ({"preset": "paperr"}, "Did you mean 'paper'|got 'paperr'. '[a-z]+' is the default"),
     ({"random_state": -1}, "random_state"),
     ({"class_weight": "heavy"}, "class_weight"),
     ({"device": "quantum"}, "device cannot be used here"),

@@ -22,8 +22,9 @@ Shapes: X^(t) (n_nodes, n_features); hidden layers (·, hidden_units); c (5,). �
 
 Not copied from the authors' code: dropout stays on in predictions; each learner sees one random
 batch only; a learner no better than guessing votes with α ≤ 0 (here it ends the boosting, without a
-vote); Â is dense; the size of c is left to chance, so that features grow or vanish. Their joint
-training of all learners afterwards ("fine tuning") is not here.
+vote; a first one that is no better predicts alone); Â is dense; the size of c is left to chance, so
+that features grow or vanish. Their joint training of all learners afterwards ("fine tuning") is not
+here.
 """
 
 from __future__ import annotations
@@ -324,20 +325,20 @@ class GBGNNSystem:
         nodes = problem.nodes
         aggregation = Aggregation(problem.inputs, settings, ())
         hops = aggregation.hops(nodes.train_nodes, nodes.labels)
-        boosting = HopBoosting(partial(_to_the_end, fit_hop), nodes, RULE)
-        layers: Sequence[BoostedLayer] = ()
+        fits = _LearnerFits(fit_hop)
+        boosting = HopBoosting(fits, nodes, RULE)
+        layers: tuple[BoostedLayer, ...] = ()
         for state in _better_than_guessing(boosting.states(FitState(None, ()), hops)):
             layers = state.layers
             if len(layers) == settings.n_learners or context.events.stopped:
                 break
-        n_epochs = sum(layer.learner.record.epochs for layer in layers)
         layers = layers[: best_depth(layers, nodes.stop_labels)]
         fitted = FittedGBGNN(
-            [layer.learner.learner for layer in layers],
-            np.array([layer.coefficient for layer in layers]),
-            aggregation.shares[: len(layers) - 1],
+            [layer.learner.learner for layer in layers] or fits.first,
+            np.array([layer.coefficient for layer in layers] or [1.0]),
+            aggregation.shares[: max(len(layers), 1) - 1],
             settings,
-            TrainingRecord(n_epochs),
+            TrainingRecord(fits.n_epochs),
         )
         return measured(fitted, problem)
 
@@ -367,7 +368,7 @@ class GBGNNSystem:
 
 
 def _better_than_guessing(states: Iterator[FitState]) -> Iterator[FitState]:
-    """Yield states until a learner is no better than guessing; the first one must be."""
+    """Yield states until a learner is no better than guessing."""
     while True:
         try:
             with warnings.catch_warnings():
@@ -376,8 +377,7 @@ def _better_than_guessing(states: Iterator[FitState]) -> Iterator[FitState]:
         except NumericalError as error:
             if error.code != "AGC-N502":
                 raise
-            fix = "train longer (max_epochs), or use more hidden_units"
-            raise NumericalError(error.code, error.problem, got=error.got, fix=fix) from None
+            return  # the first learner
         if state.layers[-1].coefficient == 0.0:
             return
         yield state
@@ -385,7 +385,7 @@ def _better_than_guessing(states: Iterator[FitState]) -> Iterator[FitState]:
 
 def best_depth(layers: Sequence[BoostedLayer], stop_labels: NDArray[np.int64] | None) -> int:
     """Return how many layers have the highest accuracy on the stopping nodes; all without any."""
-    if stop_labels is None:
+    if stop_labels is None or not layers:
         return len(layers)
     votes = RULE.combination.staged(
         (layer.coefficient, layer.stop_log_proba)
@@ -396,9 +396,19 @@ def best_depth(layers: Sequence[BoostedLayer], stop_labels: NDArray[np.int64] | 
     return int(np.argmax(right)) + 1
 
 
-def _to_the_end(fit_hop: HopFitter, task: HopTask) -> FittedHop:
-    """Fit a learner for all of its epochs: stopping nodes only choose the number of learners."""
-    return fit_hop(replace(task, stop_rows=None, stop_labels=None))
+@dataclass
+class _LearnerFits:
+    """Fits learners for all of their epochs: stopping nodes only choose how many are kept."""
+
+    fit_hop: HopFitter
+    first: Sequence[Any] = ()  # the first learner, as a sequence of one
+    n_epochs: int = 0
+
+    def __call__(self, task: HopTask) -> FittedHop:
+        fitted = self.fit_hop(replace(task, stop_rows=None, stop_labels=None))
+        self.first = self.first or (fitted.learner,)
+        self.n_epochs += fitted.record.epochs
+        return fitted
 
 
 def _made(
