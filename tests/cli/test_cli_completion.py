@@ -22,6 +22,7 @@ CASES = {
     ("data", ""): ["list", "get", "info", "verify", "convert"],
     ("data", "get", "cora"): ["cora", "cora_ml"],
     ("data", "verify", "a"): ["all"],
+    ("data", "tables", "t"): ["twitch"],
     ("fit", "cit"): ["citeseer"],
     ("fit", "my.npz"): [],  # bash then completes files
     ("fit", "--edges", ""): [],

@@ -170,3 +170,11 @@ def test_tables_of_no_data_set_or_into_no_folder_are_refused(run_cli, tmp_path, 
     assert absent.code == 5
     assert "benedekrozemberczki/karateclub" in absent.stderr
     assert len(absent.stderr.splitlines()) == 1
+
+
+def test_what_was_published_as_tables_is_described(run_cli):
+    facts = run_cli("data", "info", "twitch", "--json").facts
+    assert facts["edges"]["digests"][0].startswith("sha256:")
+    shown = " ".join(run_cli("data", "info", "twitch").stdout.split())
+    assert "benedekrozemberczki/karateclub" in shown
+    assert "adagcn data tables twitch DIR" in shown

@@ -138,6 +138,25 @@ def test_a_clone_shares_the_graph_and_a_pickle_gives_the_same(people):
     np.testing.assert_array_equal(again.transform(["b"]), hops.transform(["b"]))
 
 
+def test_scikit_learns_contract_for_ids(task):
+    hops = HopFeatures(task.graph, 1, teleport=0.1)
+    given = hops.get_params()
+    assert clone(hops).get_params() == given
+    assert hops.fit(task.train) is hops
+    assert hops.get_params() == given  # a fit changes no parameter
+    state = dict(vars(hops))
+    before = task.rest.copy()
+    found = hops.transform(task.rest)
+    assert vars(hops) == state  # nor does a transform change the state
+    np.testing.assert_array_equal(task.rest, before)
+    again = hops.fit(task.rest[:3]).transform(task.rest)  # which nodes a fit sees is no matter
+    np.testing.assert_array_equal(found, again)
+    by_one = np.vstack([hops.transform(task.rest[i : i + 1]) for i in range(5)])
+    np.testing.assert_array_equal(found[:5], by_one)
+    assert hops.transform(task.rest[:0]).shape == (0, 40)
+    assert "HopFeatures" in make_pipeline(hops, LogisticRegression())._repr_html_()
+
+
 def test_labels_are_never_read(task):
     other = replace(task.graph, labels=np.roll(task.graph.labels, 7))
     plain = HopFeatures(task.graph).fit(task.train, task.labels(task.train)).transform(task.rest)

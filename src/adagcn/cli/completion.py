@@ -117,6 +117,7 @@ def _option(each: Any, known: Mapping[str, tuple[str, ...]]) -> Option:
 def _known_words() -> dict[str, tuple[str, ...]]:
     """Return the names that options and arguments take, by what the help calls these."""
     from adagcn.data.catalog import CATALOG
+    from adagcn.data.tables import TABLE_SETS
     from adagcn.experiments.spec_files import shipped_specs
     from adagcn.models.support.registry import CLASSES, presets_of
 
@@ -126,7 +127,8 @@ def _known_words() -> dict[str, tuple[str, ...]]:
         "DATA": datasets,
         "NAME": datasets,
         "NAME|all": (*datasets, "all"),
-        "NAME|FILE": datasets,
+        "NAME|FILE": (*datasets, *TABLE_SETS),
+        "NAME|twitch": (*datasets, *TABLE_SETS),
         "NAME|SPEC.toml": tuple(shipped_specs()),
         "--model": models,
         "--models": models,

@@ -85,10 +85,14 @@ def describe(
 ) -> None:
     """Describe a data set or an .npz file."""
     from adagcn.data import CATALOG, dataset_info, load_graph
+    from adagcn.data.tables import TABLE_SETS
 
     if what in CATALOG:
         facts = dataset_info(what, data_dir=data_dir)
         shown = _catalog_rows(facts)
+    elif what in TABLE_SETS:
+        facts = asdict(TABLE_SETS[what])
+        shown = _table_set_rows(facts)
     else:
         graph = load_graph(what, data_dir=data_dir, max_bytes=bytes_of(max_size))
         facts = {"path": what, **graph_facts(graph), "class_sizes": _class_sizes(graph)}
@@ -161,6 +165,18 @@ def _catalog_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("paper's Table 1", _counts(facts["paper"])),
     ]
     return [*rows, ("note", facts["note"])] if facts["note"] else rows
+
+
+def _table_set_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what is known of a data set that was published as tables."""
+    files = [(part, facts[part]) for part in ("edges", "features", "labels")]
+    return [
+        ("name", f"{facts['key']} ({facts['title']})"),
+        *((name, facts[name]) for name in ("origin", "license")),
+        *((part, f"{file['name']}, {file['digests'][0]}") for part, file in files),
+        ("note", facts["note"]),
+        ("next", f"adagcn data tables {facts['key']} DIR"),
+    ]
 
 
 def _class_sizes(graph: Graph) -> dict[str, int]:

@@ -16,7 +16,8 @@ from adagcn.errors import InputError, ResourceError
 @with_option_groups
 def tables(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A name from adagcn data list, or twitch.")
+        str,
+        typer.Argument(metavar="NAME|twitch", help="A name from adagcn data list, or twitch."),
     ],
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder to write to; made if need be.")
