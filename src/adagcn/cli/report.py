@@ -63,6 +63,10 @@ def report(
         Path | None,
         typer.Option("--import", metavar="FILE", help="An exported ledger to take them from."),
     ] = None,
+    no_doctor: Annotated[
+        bool,
+        typer.Option("--no-doctor", help="Leave out the advice on the data, which costs time."),
+    ] = False,
     force: Force = False,
 ) -> None:
     """Write a page to show: one HTML file that works offline.
@@ -76,10 +80,10 @@ def report(
     """
     _check_name(out)
     check_out(out, force=force)
-    source = _Source(model, compare, table, ledger, exported)
+    source = _Source(model, compare, table, ledger, exported, not no_doctor)
     source.check(options, splits)
     if source.model is not None:
-        facts = _of_model(source.model, out, options, splits, common)
+        facts = _of_model(source, out, options, splits, common)
         shown = _model_rows(facts)
     else:
         facts = _of_runs(source, out, options, splits, common)
@@ -96,6 +100,7 @@ class _Source:
     table: str | None
     ledger: Path | None
     exported: Path | None
+    advice: bool
 
     def check(self, options: GraphOptions, splits: SplitOptions) -> None:
         """Refuse options that contradict each other or would have no effect."""
@@ -124,6 +129,7 @@ class _Source:
             yield from ["--ledger"] if self.ledger is not None else []
             yield from ["--import"] if self.exported is not None else []
         if self.model is None:
+            yield from [] if self.advice else ["--no-doctor"]
             used = {"metric"} | ({"data_dir", "offline"} if self.table is not None else set())
             for group in (options, splits):
                 for each in fields(group):
@@ -146,21 +152,25 @@ def _check_name(out: Path) -> None:
 
 
 def _of_model(
-    path: Path, out: Path, options: GraphOptions, splits: SplitOptions, common: Common
+    source: _Source, out: Path, options: GraphOptions, splits: SplitOptions, common: Common
 ) -> dict[str, Any]:
     """Write the page of a model and return its facts."""
+    from adagcn.cli.certainty import as_fitted
     from adagcn.cli.evaluate import check_kind_of_labels
     from adagcn.engines.threads import threads
     from adagcn.models.support.registry import load_model
     from adagcn.report.model_page import model_page
     from adagcn.report.page import write_page
 
+    assert source.model is not None
     with threads(common.threads):
         graph = options.read_labeled()
-        fitted = load_model(path, graph=graph)
-        split = _split(graph, options, splits)
+        fitted = load_model(source.model, graph=graph)
+        split = as_fitted(_split(graph, options, splits), graph, fitted)
         check_kind_of_labels(graph, fitted.classes_)
-        page = model_page(fitted, graph, split, metric=splits.metric)
+        page = model_page(
+            fitted, graph, split, metric=splits.metric, seed=common.seed, advice=source.advice
+        )
         size = write_page(out, page)
     return {
         **page.facts,

@@ -124,13 +124,13 @@ def reliability_figure(
     """
     figure, axes = _panel(3.4)
     axes.plot([0, 100], [0, 100], color=GRAY, linewidth=1.2, linestyle=(0, (3, 3)))
-    area = 30 + 220 * np.array(sizes) / max(sizes)
+    area = 12 + 240 * np.array(sizes) / max(sizes)
     x, y = 100 * np.array(confidence), 100 * np.array(accuracy)
-    axes.plot(x, y, color=COLORS[0], linewidth=1.6)
-    axes.scatter(x, y, s=area, color=COLORS[0], alpha=0.85, linewidths=0)
+    axes.plot(x, y, color=COLORS[0], linewidth=1.2, alpha=0.5)
+    axes.scatter(x, y, s=area, color=COLORS[0], alpha=0.85, linewidths=0, clip_on=False, zorder=3)
     axes.set_xlim(0, 100)
     axes.set_ylim(0, 104)
-    _note(axes, 100, 96, "as sure as right", align="right", above=False)
+    _note(axes, 24, 20, "as sure as right", align="left", above=False)
     _axes(axes, "mean probability of the predicted label in %", "labeled right in %")
     axes.locator_params(axis="x", nbins=6)
     return figure

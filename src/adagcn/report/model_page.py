@@ -10,6 +10,8 @@ from adagcn.data.nodesets import Split
 from adagcn.graph import Graph
 from adagcn.models.support.measures import Metric
 from adagcn.report import performance
+from adagcn.report.advice_section import advice_section
+from adagcn.report.certainty import certainty_section
 from adagcn.report.examined import Examined, examine, label_names
 from adagcn.report.explained import HopParts, averaged_rows, hop_parts, hop_section
 from adagcn.report.hard_nodes import hard_section
@@ -20,7 +22,15 @@ from adagcn.report.page import Page
 from adagcn.report.scored_nodes import plain_text
 
 
-def model_page(model: Any, graph: Graph, split: Split, *, metric: Metric = "accuracy") -> Page:
+def model_page(
+    model: Any,
+    graph: Graph,
+    split: Split,
+    *,
+    metric: Metric = "accuracy",
+    seed: int = 0,
+    advice: bool = True,
+) -> Page:
     """Return the page of a fitted model on a graph.
 
     Parameters
@@ -34,6 +44,10 @@ def model_page(model: Any, graph: Graph, split: Split, *, metric: Metric = "accu
         scores every labeled node.
     metric : str
         The measure that stands first beside accuracy.
+    seed : int
+        Of what the doctor draws.
+    advice : bool
+        Whether the doctor looks at the graph; it fits small models for that.
 
     Returns
     -------
@@ -42,6 +56,7 @@ def model_page(model: Any, graph: Graph, split: Split, *, metric: Metric = "accu
     """
     seen = examine(model, graph, split)
     content = _sections(seen, metric)
+    content["advice"] = advice_section(seen, seed) if advice else None
     return Page("model.html", content, _facts(seen, content, metric))
 
 
@@ -56,6 +71,9 @@ def _facts(seen: Examined, content: dict[str, Any], metric: Metric) -> dict[str,
         "interval": (found["low"], found["high"]),
         "metric": metric,
         "measures": {each["name"]: each["number"] for each in content["measures"]},
+        "expected_calibration_error": content["certainty"]["error"],
+        "temperature": content["certainty"]["temperature"],
+        "prediction_sets": content["certainty"]["sets"],
         "map_nodes": len(content["map"]["nodes"]),
     }
 
@@ -81,6 +99,7 @@ def _sections(seen: Examined, metric: Metric) -> dict[str, Any]:
         "choices": choice_section(seen.model),
         "labels": list(seen.scored.names),
         "classes": classes,
+        "certainty": certainty_section(seen),
         "map": drawn,
         "hard": hard_section(seen),
         "data": data_section(seen),
