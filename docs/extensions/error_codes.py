@@ -155,8 +155,9 @@ def _section(code: str, entries: list[Entry]) -> Iterator[str]:
     for each in dict.fromkeys((e.problems, e.remedies) for e in entries):
         problems, remedies = each
         yield from _listed("", problems)
-        remedies = tuple(r for r in remedies if not _ONLY_A_VALUE.fullmatch(r))
-        yield from _listed("**Remedy:** ", remedies or ("what the message asks for",))
+        known = [each for each in remedies if not _ONLY_A_VALUE.fullmatch(each)]
+        otherwise = "the one that the message names" if remedies else "what the message asks for"
+        yield from _listed("**Remedy:** ", known or [otherwise])
     if code in REMEDIES:
         yield from _listed("**At the command line:** ", [REMEDIES[code]])
 

@@ -238,20 +238,27 @@ def _values(statement: ast.Assign | ast.AnnAssign, name: str) -> Iterator[ast.ex
 
 def _evaluated(expression: ast.expr, place: Place) -> str | None:
     """Return the value of an expression that is made of a module's constants alone."""
-    names = {each.id for each in ast.walk(expression) if isinstance(each, ast.Name)}
+    names = [each for each in ast.walk(expression) if isinstance(each, ast.Name)]
     known = vars(import_module(place.module)) if names else {}
-    if not names or not all(name in known or hasattr(builtins, name) for name in names):
+    if not names or any(_is_local(each, place) for each in names):
         return None
-    if any(
-        assigned(each, place) and not each.id.strip("_").isupper() for each in _names(expression)
-    ):
+    if not all(each.id in known or hasattr(builtins, each.id) for each in names):
         return None
     value: Any = eval(compile(ast.Expression(expression), place.module, "eval"), dict(known))
     return f"{value:,}" if isinstance(value, int) else value if isinstance(value, str) else None
 
 
-def _names(expression: ast.expr) -> Iterator[ast.Name]:
-    return (each for each in ast.walk(expression) if isinstance(each, ast.Name))
+def _is_local(name: ast.Name, place: Place) -> bool:
+    """Return whether a function around a name gives it a value."""
+    inner: ast.AST | None = name
+    while inner is not None:
+        if isinstance(inner, ast.FunctionDef):
+            stored = (n for n in ast.walk(inner) if isinstance(n, ast.Name))
+            own = {each.id for each in stored if isinstance(each.ctx, ast.Store)}
+            if name.id in own | _parameters(inner):
+                return True
+        inner = place.parents.get(inner)
+    return False
 
 
 def _word(expression: ast.expr) -> str:
@@ -273,7 +280,8 @@ def _within(expression: ast.expr) -> ast.expr | None:
     """Return the part of an expression that says most of what it is about."""
     match expression:
         case (
-            ast.Call(func=ast.Name(id="map"), args=[_, value, *_])
+            ast.Call(func=ast.Attribute(value=value), args=[ast.Constant(), *_])
+            | ast.Call(func=ast.Name(id="map"), args=[_, value, *_])
             | ast.Call(args=[value, *_])
             | ast.Call(func=ast.Attribute(value=value))
             | ast.GeneratorExp(generators=[ast.comprehension(iter=value), *_])

@@ -36,7 +36,9 @@ def file_digest(path: Path, kind: str = "sha256") -> str:
                 content.update(chunk)
     except OSError as error:
         raise ResourceError(
-            "AGC-R240", f"the file {str(path)!r} could not be read: {error.strerror}"
+            "AGC-R240",
+            f"the file {str(path)!r} could not be read: {error.strerror}",
+            fix="check that you may read it, and the disk that it is on",
         ) from error
     return f"{kind}:{content.hexdigest()}"
 

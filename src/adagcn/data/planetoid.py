@@ -197,7 +197,10 @@ def _check_file(path: Path, digests: Mapping[str, str] | None) -> None:
         )
     if path.stat().st_size > _LARGEST_FILE:
         raise UnsafeFileError(
-            "AGC-U274", f"the file {str(path)!r} is too large", got=path.stat().st_size
+            "AGC-U274",
+            f"the file {str(path)!r} is too large",
+            got=path.stat().st_size,
+            fix="get the file again from its publishers",
         )
     if digests is not None:
         accepted = [digests[path.name]] if path.name in digests else []

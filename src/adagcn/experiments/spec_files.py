@@ -55,7 +55,8 @@ def load_spec(text: str) -> Spec:
     try:
         return parse_spec(path.read_text("utf-8"), text)
     except UnicodeDecodeError as error:
-        raise InputError("AGC-I941", f"{text} is not UTF-8 text: {error}") from error
+        problem = f"{text} is not UTF-8 text: {error}"
+        raise InputError("AGC-I941", problem, fix="save it as UTF-8") from error
 
 
 def parse_spec(toml: str, name: str) -> Spec:

@@ -134,7 +134,8 @@ def _attribute_matrix(graph: Any, name: str) -> NDArray[Any]:
         problem = (
             f"{counted(len(missing), 'node')} of the networkx graph without attribute {name!r}"
         )
-        raise InputError("AGC-I182", problem, got=missing[:5])
+        fix = "give every node the attribute"
+        raise InputError("AGC-I182", problem, got=missing[:5], fix=fix)
     rows = [np.ravel(np.asarray(a[name])) for _, a in graph.nodes(data=True)]
     if len({len(row) for row in rows}) > 1:
         problem = f"the attribute {name!r} must have the same length at every node"

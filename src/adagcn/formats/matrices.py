@@ -223,7 +223,7 @@ def _floats(array: NDArray[Any]) -> NDArray[Any]:
 def _member(members: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
     if name not in members or members[name].ndim != 1:
         problem = f"the file needs a one-dimensional array {name!r}"
-        raise FormatError("AGC-F148", problem, got=sorted(members))
+        raise FormatError("AGC-F148", problem, got=sorted(members), fix="write the file again")
     return members[name]
 
 

@@ -221,7 +221,9 @@ def _open(path: Path) -> BinaryIO:
         raise InputError("AGC-I203", problem, got=str(path), fix="check the path") from error
     except OSError as error:
         raise ResourceError(
-            "AGC-R204", f"the file {str(path)!r} could not be opened: {error.strerror}"
+            "AGC-R204",
+            f"the file {str(path)!r} could not be opened: {error.strerror}",
+            fix="check that you may read it",
         ) from error
 
 

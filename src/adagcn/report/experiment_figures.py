@@ -131,7 +131,8 @@ def depth_panels(curves: Mapping[str, Mapping[str, DepthCurve]], *, title: str) 
 
 def _check(drawn: Sequence[object], name: str, code: str) -> None:
     if not drawn:
-        raise InputError(code, f"{name} is empty: there is nothing to draw", got=drawn)
+        problem = f"{name} is empty: there is nothing to draw"
+        raise InputError(code, problem, got=drawn, fix="give at least one")
 
 
 def _depth_points(each: CellOutcome) -> Iterator[tuple[str, int, float]]:

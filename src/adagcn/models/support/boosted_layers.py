@@ -238,7 +238,12 @@ def _layer(estimator: Any, settings: Any, entry: LayerEntry, stored: Tensors) ->
     def tensor(part: str) -> NDArray[Any]:
         name = _layer_name(entry.hop, part)
         if name not in stored:
-            raise FormatError("AGC-F709", f"the model file lacks the tensor {name}", got=entry.hop)
+            raise FormatError(
+                "AGC-F709",
+                f"the model file lacks the tensor {name}",
+                got=entry.hop,
+                fix="save the model again",
+            )
         return stored[name]
 
     network = _fresh_network(estimator, settings, entry.hop, tensor)
