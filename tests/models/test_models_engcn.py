@@ -247,6 +247,19 @@ def test_small_batches_see_every_node_once_an_epoch(problem):
     SYSTEM.fit(problem, settings_of(batch_size=5), FitContext())  # a last batch of one row
 
 
+def test_the_stopping_rule_looks_every_few_epochs_and_wants_a_strict_gain():
+    stopper, learner = engcn.CheckedStopper(2, every=2), nn.Linear(1, 1, bias=False)
+    looks = [(0.5, 1.0), (0.6, 1.0), (0.6, 0.1), (0.5, 1.0), (0.7, 1.0)]
+    trace = [each for look in looks for each in ((0.9, 1.0), look)]
+    for epoch, seen in enumerate(trace, start=1):
+        nn.init.constant_(learner.weight, epoch)
+        if stopper.should_stop(*seen, learner):
+            break
+    stopper.restore(learner)
+    # at epochs 2, 4, 6 and 8: a gain, a gain, none, none
+    assert (epoch, learner.weight.item()) == (8, 4.0)
+
+
 def test_a_callback_ends_the_fit_with_a_usable_model(problem):
     class After(Callback):
         def on_epoch(self, event):

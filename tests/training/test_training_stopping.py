@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from adagcn.training.stopping import CheckedStopper, Stopper, make_stopper
+from adagcn.training.stopping import Stopper, make_stopper
 
 
 def follow(stopper: Stopper, trace: list[tuple[float, float]]) -> tuple[int, int]:
@@ -76,10 +76,3 @@ def test_lowest_loss_improves_on_either_and_remembers_by_loss_alone():
     trace = [(0.5, 1.0), (0.6, 1.2), (0.6, 0.9), (0.7, 0.95), (0.5, 1.0), (0.5, 1.0)]
     # epoch 4 has the best accuracy and refills the patience, but is not remembered
     assert follow(make_stopper("lowest_loss", 2), trace) == (6, 3)
-
-
-def test_a_checked_stopper_sees_every_few_epochs_and_wants_a_strict_gain():
-    seen = [(0.5, 1.0), (0.6, 1.0), (0.6, 0.1), (0.5, 1.0), (0.7, 1.0)]
-    trace = [each for pair in seen for each in ((0.9, 1.0), pair)]
-    # looks at epochs 2, 4, 6 and 8: a gain, a gain, none, none
-    assert follow(CheckedStopper(2, every=2), trace) == (8, 4)

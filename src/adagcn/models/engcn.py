@@ -72,7 +72,7 @@ from adagcn.models.support.system import (
 from adagcn.propagation.hops import Hop, hop_stream
 from adagcn.training.loop import TrainingRecord, finite_log_proba, stopping_loss, train
 from adagcn.training.random_streams import torch_stream
-from adagcn.training.stopping import CheckedStopper
+from adagcn.training.stopping import Stopper
 
 
 class EnGCNSettings(SystemSettings):
@@ -225,6 +225,35 @@ class PseudoLabels:
             np.concatenate([nodes.labels, self.classes[added]]),
             np.concatenate([nodes.sample_weight, weights]),
         )
+
+
+@dataclass
+class CheckedStopper(Stopper):
+    """The rule of the authors' code: a look at the accuracy every few epochs.
+
+    The patience is counted in looks, and only a higher accuracy refills it.
+
+    Parameters
+    ----------
+    every : int
+        Epochs from one look to the next.
+    """
+
+    every: int = 1
+    n_epochs: int = 0
+
+    def should_stop(self, accuracy: float, loss: float, learner: nn.Module) -> bool:
+        """Take in one epoch's result on the stopping nodes; return whether to stop."""
+        self.n_epochs += 1
+        if self.n_epochs % self.every:
+            return False
+        if accuracy > self.kept_accuracy:
+            self.kept_accuracy, self.kept_loss = accuracy, loss
+            self.patience_left = self.patience
+            self._keep(learner)
+        else:
+            self.patience_left -= 1
+        return self.patience_left == 0
 
 
 class HopTrainee:

@@ -101,35 +101,6 @@ class LowestLossStopper(Stopper):
 
 
 @dataclass
-class CheckedStopper(Stopper):
-    """The rule of EnGCN's code (Duan et al., 2022): a look at the accuracy every few epochs.
-
-    The patience is counted in looks, and only a higher accuracy refills it.
-
-    Parameters
-    ----------
-    every : int
-        Epochs from one look to the next.
-    """
-
-    every: int = 1
-    n_epochs: int = 0
-
-    def should_stop(self, accuracy: float, loss: float, learner: nn.Module) -> bool:
-        """Take in one epoch's result on the stopping nodes; return whether to stop."""
-        self.n_epochs += 1
-        if self.n_epochs % self.every:
-            return False
-        if accuracy > self.kept_accuracy:
-            self.kept_accuracy, self.kept_loss = accuracy, loss
-            self.patience_left = self.patience
-            self._keep(learner)
-        else:
-            self.patience_left -= 1
-        return self.patience_left == 0
-
-
-@dataclass
 class LastEpoch:
     """The rule of GCN's code (Kipf and Welling, 2017): a window of losses, nothing is restored.
 
