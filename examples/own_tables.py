@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from adagcn import AdaGCNClassifier, Graph, load_dataset, load_model
-from adagcn.data import write_tables
+from adagcn.data.tables import write_tables
 
 
 def main(folder: Path) -> None:

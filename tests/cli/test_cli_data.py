@@ -178,3 +178,6 @@ def test_what_was_published_as_tables_is_described(run_cli):
     shown = " ".join(run_cli("data", "info", "twitch").stdout.split())
     assert "benedekrozemberczki/karateclub" in shown
     assert "adagcn data tables twitch DIR" in shown
+    refused = run_cli("fit", "twitch")
+    assert refused.code == 3
+    assert "adagcn data tables twitch DIR" in refused.stderr

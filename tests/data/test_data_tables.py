@@ -12,9 +12,9 @@ from scipy import sparse
 
 from adagcn import Graph, load_dataset
 from adagcn.data import tables as table_module
-from adagcn.data.catalog import DataFile
+from adagcn.data.catalog import TABLE_SETS, DataFile
 from adagcn.data.digests import file_digest
-from adagcn.data.tables import TABLE_SETS, copy_tables, write_tables
+from adagcn.data.tables import copy_tables, write_tables
 from adagcn.errors import GraphNotice, IntegrityError, ResourceError
 
 

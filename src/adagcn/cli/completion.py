@@ -116,8 +116,7 @@ def _option(each: Any, known: Mapping[str, tuple[str, ...]]) -> Option:
 
 def _known_words() -> dict[str, tuple[str, ...]]:
     """Return the names that options and arguments take, by what the help calls these."""
-    from adagcn.data.catalog import CATALOG
-    from adagcn.data.tables import TABLE_SETS
+    from adagcn.data.catalog import CATALOG, TABLE_SETS
     from adagcn.experiments.spec_files import shipped_specs
     from adagcn.models.support.registry import CLASSES, presets_of
 

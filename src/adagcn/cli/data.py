@@ -85,7 +85,7 @@ def describe(
 ) -> None:
     """Describe a data set or an .npz file."""
     from adagcn.data import CATALOG, dataset_info, load_graph
-    from adagcn.data.tables import TABLE_SETS
+    from adagcn.data.catalog import TABLE_SETS
 
     if what in CATALOG:
         facts = dataset_info(what, data_dir=data_dir)

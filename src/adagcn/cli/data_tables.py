@@ -35,9 +35,9 @@ def tables(
     adagcn data tables cora my-cora
     """
     from adagcn.data import load_dataset
-    from adagcn.data.catalog import CATALOG, find_dataset
+    from adagcn.data.catalog import CATALOG, TABLE_SETS, find_dataset
     from adagcn.data.load import own_folders
-    from adagcn.data.tables import NAMES, TABLE_SETS, copy_tables, write_tables
+    from adagcn.data.tables import NAMES, copy_tables, write_tables
 
     if name not in TABLE_SETS and name not in CATALOG:
         find_dataset(name)  # raises with the closest names

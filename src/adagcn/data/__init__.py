@@ -18,7 +18,6 @@ from adagcn.data.planetoid import convert_planetoid, read_planetoid
 from adagcn.data.reddit import convert_reddit
 from adagcn.data.split_files import file_split
 from adagcn.data.splits import make_split, parse_split, public_split, stratified_split
-from adagcn.data.tables import write_tables
 
 __all__ = [
     "CATALOG",
@@ -47,5 +46,4 @@ __all__ = [
     "stratified_split",
     "verify_dataset",
     "with_calibration",
-    "write_tables",
 ]

@@ -1,4 +1,4 @@
-"""The data sets of the paper: where they come from, what they hold, how to verify them."""
+"""The data sets of the paper, and one of tables: where they come from, how to verify them."""
 
 from __future__ import annotations
 
@@ -181,6 +181,61 @@ CATALOG: Mapping[str, DataSet] = MappingProxyType(
 )
 
 
+@dataclass(frozen=True)
+class TableSet:
+    """A data set that was published as tables.
+
+    Parameters
+    ----------
+    key, title : str
+        Its name for the command line, and in full.
+    origin, license, note : str
+        Who published the files, on what terms, and what else a user should know.
+    folder : str
+        Where the files lie in a folder of data sets.
+    edges, features, labels : DataFile
+        The files, with their digests.
+    """
+
+    key: str
+    title: str
+    origin: str
+    license: str
+    note: str
+    folder: str
+    edges: DataFile
+    features: DataFile
+    labels: DataFile
+
+
+_TWITCH = TableSet(
+    key="twitch",
+    title="Twitch streamers who speak English: who follows whom, what they play, and whether their "
+    "content is for adults",
+    origin="GitHub repository benedekrozemberczki/karateclub, folder dataset/node_level/twitch: "
+    "edges.csv, features.csv and target.csv (called new_target.csv in earlier versions)",
+    license="not stated for the data",
+    note="7,126 nodes, 35,324 edges, 2,545 features, 2 classes. It is not downloaded, since the "
+    "address of the files has not been confirmed: get them yourself. Any copy with the same bytes "
+    "is accepted.",
+    folder="development/twitch",
+    edges=DataFile(
+        "edges.csv",
+        ("sha256:90ab33e0426913171302dee0bdac35322596f07bee7431aeabaca648bdda7245",),
+    ),
+    features=DataFile(
+        "features.csv",
+        ("sha256:904426f583b2636b2a4343606dea35e44bd06cf1baa3c4aa46b7c8cec86f2820",),
+    ),
+    labels=DataFile(
+        "target.csv",
+        ("sha256:635c3aedd9865b48baa27aae4f5bc54b913100aee026589ec3a7bb4dcfcc8b44",),
+    ),
+)
+
+TABLE_SETS: Mapping[str, TableSet] = MappingProxyType({_TWITCH.key: _TWITCH})
+
+
 def find_dataset(name: str) -> DataSet:
     """Return the catalog entry of a data set.
 
@@ -199,6 +254,14 @@ def find_dataset(name: str) -> DataSet:
     InputError
         If the name is unknown, with the closest names.
     """
+    if name in TABLE_SETS:
+        raise InputError(
+            "AGC-I259",
+            "this data set was published as tables, and is read as such",
+            got=name,
+            fix=f"write them with `adagcn data tables {name} DIR`, and read edges.csv, "
+            "features.csv and labels.csv",
+        )
     if name not in CATALOG:
         near = get_close_matches(name.lower().replace("-", "_"), CATALOG, n=2, cutoff=0.4)
         raise InputError(

@@ -10,18 +10,16 @@ import csv
 import io
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from adagcn.data.catalog import DataFile
+from adagcn.data.catalog import TableSet
 from adagcn.data.digests import check_digest
 from adagcn.errors import ResourceError
 from adagcn.formats.atomic import atomic_file
@@ -29,61 +27,6 @@ from adagcn.graph import Graph
 
 NAMES = ("edges.csv", "features.csv", "labels.csv")
 _ROWS_AT_ONCE = 65_536
-
-
-@dataclass(frozen=True)
-class TableSet:
-    """A data set that was published as tables.
-
-    Parameters
-    ----------
-    key, title : str
-        Its name for the command line, and in full.
-    origin, license, note : str
-        Who published the files, on what terms, and what else a user should know.
-    folder : str
-        Where the files lie in a folder of data sets.
-    edges, features, labels : DataFile
-        The files, with their digests.
-    """
-
-    key: str
-    title: str
-    origin: str
-    license: str
-    note: str
-    folder: str
-    edges: DataFile
-    features: DataFile
-    labels: DataFile
-
-
-_TWITCH = TableSet(
-    key="twitch",
-    title="Twitch streamers who speak English: who follows whom, what they play, and whether their "
-    "content is for adults",
-    origin="GitHub repository benedekrozemberczki/karateclub, folder dataset/node_level/twitch: "
-    "edges.csv, features.csv and target.csv (called new_target.csv in earlier versions)",
-    license="not stated for the data",
-    note="7,126 nodes, 35,324 edges, 2,545 features, 2 classes. It is not downloaded, since the "
-    "address of the files has not been confirmed: get them yourself. Any copy with the same bytes "
-    "is accepted.",
-    folder="development/twitch",
-    edges=DataFile(
-        "edges.csv",
-        ("sha256:90ab33e0426913171302dee0bdac35322596f07bee7431aeabaca648bdda7245",),
-    ),
-    features=DataFile(
-        "features.csv",
-        ("sha256:904426f583b2636b2a4343606dea35e44bd06cf1baa3c4aa46b7c8cec86f2820",),
-    ),
-    labels=DataFile(
-        "target.csv",
-        ("sha256:635c3aedd9865b48baa27aae4f5bc54b913100aee026589ec3a7bb4dcfcc8b44",),
-    ),
-)
-
-TABLE_SETS: Mapping[str, TableSet] = MappingProxyType({_TWITCH.key: _TWITCH})
 
 
 def copy_tables(
