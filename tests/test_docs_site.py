@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -15,8 +16,8 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 
 
-def extension(name):
-    spec = importlib.util.spec_from_file_location(name, DOCS / "extensions" / f"{name}.py")
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -79,9 +80,8 @@ def test_every_link_within_the_site_leads_to_a_page_and_a_heading(site):
     ],
 )
 def test_links_to_files_of_the_repository_lead_to_pages(folder, link, led):
-    rewritten = extension("repository_links").with_links_of_the_site(
-        f"see [it]({link}).", (ROOT / folder).resolve(), DOCS
-    )
+    links = load(DOCS / "extensions" / "repository_links.py")
+    rewritten = links.with_links_of_the_site(f"see [it]({link}).", (ROOT / folder).resolve(), DOCS)
     assert rewritten == f"see [it]({led})."
 
 
@@ -94,3 +94,33 @@ def test_parameters_that_are_made_from_settings_are_shown(site):
         assert "0.0 in every preset" in about
     errors = (site / "reference" / "errors.html").read_text(encoding="utf-8")
     assert 'id="agc-i614"' in errors
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory):
+    browser = load(ROOT / "tests" / "report" / "browser_fixtures.py")
+    with browser.chromium(tmp_path_factory.mktemp("profile")) as window:
+        yield window, browser.resize
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("width", [400, 1400])
+def test_pages_fit_any_screen_and_ask_for_nothing(site, window, width):
+    driver, resize = window
+    resize(driver, width)
+    driver.get_log("performance")  # what the browser's own first page asked for
+    for page in ("index", "results", "reference/errors", "reference/presets", "reference/models"):
+        driver.get((site / f"{page}.html").as_uri())
+        wide, there = driver.execute_script(
+            "return [document.documentElement.scrollWidth, window.innerWidth]"
+        )
+        assert wide <= there, page
+        assert driver.get_log("browser") == [], page
+        events = [json.loads(each["message"])["message"] for each in driver.get_log("performance")]
+        asked = [
+            each["params"]["request"]["url"]
+            for each in events
+            if each["method"] == "Network.requestWillBeSent"
+        ]
+        assert asked, page
+        assert all(url.startswith(("file:", "data:")) for url in asked), page
