@@ -75,7 +75,9 @@ class FoldedRidge:
         n_classes: int,
         folds: NDArray[np.int64],
     ) -> None:
-        values, self._vectors = linalg.eigh(products + 1.0, overwrite_a=True, check_finite=False)
+        values, self._vectors = linalg.eigh(
+            products + 1.0, overwrite_a=True, check_finite=False, driver="evd"
+        )
         self._values = np.maximum(values, 0.0)
         self._labels = labels
         self._targets = np.eye(n_classes)[labels]
@@ -95,7 +97,8 @@ class FoldedRidge:
         for fold in self._folds:
             vectors = self._vectors[fold]
             block = (vectors * shrunk) @ vectors.T
-            missed = linalg.solve(block, pulls[fold], assume_a="pos", check_finite=False)
+            factor = linalg.cho_factor(block, overwrite_a=True, check_finite=False)
+            missed = linalg.cho_solve(factor, pulls[fold], check_finite=False)
             said[fold] = self._targets[fold] - missed
         return said
 

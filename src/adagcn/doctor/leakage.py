@@ -129,7 +129,7 @@ def _dense_enough(rows: Any, labels: _Labels) -> NDArray[np.intp]:
     """Return the columns of a sparse matrix whose zeros leave room for a match.
 
     A threshold above zero picks out stored values only, so most of a class must have one; or the
-    zeros themselves are the class; or the values tell all but one class apart.
+    zeros themselves are the class. Values that tell classes apart are stored for all but one.
     """
     on = (rows != 0).astype(np.int64)
     support = np.bincount(on.indices, minlength=rows.shape[1])
@@ -140,8 +140,7 @@ def _dense_enough(rows: Any, labels: _Labels) -> NDArray[np.intp]:
     either = (labels.n - support[enough])[:, None] + counts
     zeros = off >= LEAST_MATCH * either
     usable = labels.counts >= LEAST_SUPPORT
-    determined = support[enough] + off.max(axis=1) >= _least_agreement(labels)
-    return np.asarray(enough[(picked[:, usable] | zeros[:, usable]).any(axis=1) | determined])
+    return np.asarray(enough[(picked[:, usable] | zeros[:, usable]).any(axis=1)])
 
 
 def _least_agreement(labels: _Labels) -> float:
