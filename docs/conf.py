@@ -67,6 +67,7 @@ html_static_path = ["static"]
 html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_search_summary = False  # a page that is opened as a file may not fetch others
 html_theme_options = {
     "navigation_with_keys": True,
     "top_of_page_buttons": [],

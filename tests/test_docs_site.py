@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,19 @@ def window(tmp_path_factory):
     browser = load(ROOT / "tests" / "report" / "browser_fixtures.py")
     with browser.chromium(tmp_path_factory.mktemp("profile")) as window:
         yield window, browser.resize
+
+
+@pytest.mark.full
+def test_the_search_finds_an_error_code_without_a_server(site, window):
+    driver, _ = window
+    driver.get(f"{(site / 'search.html').as_uri()}?q=AGC-I614")
+    found = "return document.querySelector('#search-results').innerText"
+    for _ in range(100):
+        if "AGC-I614" in (text := driver.execute_script(found)):
+            break
+        time.sleep(0.1)
+    assert "Errors and warnings" in text
+    assert driver.get_log("browser") == []
 
 
 @pytest.mark.full
