@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from adagcn.models.support.boosted import BoostedClassifier
 from adagcn.report import model_figures as figures
 from adagcn.report.examined import Examined
 from adagcn.report.inline_svg import inline_svg
@@ -43,10 +44,9 @@ class HopParts:
 
 def hop_parts(seen: Examined, nodes: NDArray[Any]) -> HopParts | None:
     """Return the margins of some nodes by hop; None for a model that does not vote by hops."""
-    explain = getattr(seen.model, "explain", None)
-    if explain is None or len(seen.staged) < 2:
+    if not isinstance(seen.model, BoostedClassifier) or len(seen.staged) < 2:
         return None
-    found = explain(seen.graph.node_ids[nodes], n_features=0, n_neighbors=0)
+    found = seen.model.explain(seen.graph.node_ids[nodes], n_features=0, n_neighbors=0)
     margins = np.zeros((len(nodes), len(seen.model.layers_)))
     for row, each in enumerate(found):
         for hop, margin in each.by_hop().items():

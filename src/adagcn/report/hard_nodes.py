@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adagcn.models.support.boosted import BoostedClassifier
 from adagcn.report.examined import N_HARDEST, Examined, label_names
 from adagcn.report.scored_nodes import plain_text
 
@@ -23,11 +24,11 @@ def hard_section(seen: Examined) -> dict[str, Any]:
     """
     rows = seen.scored.hardest(N_HARDEST)
     nodes = seen.scored.nodes[rows]
-    explain = getattr(seen.model, "explain", None)
     reasons: list[dict[str, Any]] = [{}] * len(rows)
     notes: tuple[str, ...] = ()
-    if explain is not None:
-        found = explain(seen.graph.node_ids[nodes], n_features=_N_PARTS, n_neighbors=_N_PARTS)
+    if isinstance(seen.model, BoostedClassifier):
+        ids = seen.graph.node_ids[nodes]
+        found = seen.model.explain(ids, n_features=_N_PARTS, n_neighbors=_N_PARTS)
         names = label_names(seen)
         reasons, notes = [_reasons(each, names) for each in found], found.notes
     cards = [
