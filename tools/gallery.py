@@ -10,6 +10,7 @@ import contextlib
 import html
 import io
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from adagcn.cli import main
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 LARGEST = 150_000  # bytes of a committed picture
 COLUMNS = 92  # of the terminal that is photographed
-NODE = "1125944"
+NODE = "1123188"
 MODEL = "cora.adagcn"
 
 TERMINAL = """<!doctype html><meta charset="utf-8"><style>
@@ -32,6 +33,7 @@ body {{ margin: 0; background: #1b1d23 }}
 pre {{ margin: 0; padding: 22px 26px; display: inline-block; color: #dfe2e8;
       font: 15px/1.38 "DejaVu Sans Mono", monospace }}
 b {{ color: #8fc7ff; font-weight: normal }}
+i {{ background: #4c9bd6; color: transparent }}
 </style><pre><b>$ {command}</b>
 {printed}</pre>"""
 
@@ -86,6 +88,7 @@ def photograph_terminal(name: str, *words: str, lines: int = 60) -> None:
     printed = run(*words).splitlines()
     more = [] if len(printed) <= lines else ["…"]
     text = html.escape("\n".join(printed[:lines] + more))
+    text = re.sub("█+", r"<i>\g<0></i>", text)  # one bar, without seams between its letters
     page = Path("terminal.html")
     page.write_text(TERMINAL.format(command=html.escape(f"adagcn {' '.join(words)}"), printed=text))
     with browser(1100, 1400) as driver:
@@ -97,12 +100,13 @@ def photograph_terminal(name: str, *words: str, lines: int = 60) -> None:
 def report() -> None:
     """The first screen of a report, and its map."""
     run("report", MODEL, "cora", "--out", "page.html", "--force")
+    page = Path("page.html").resolve().as_uri()
     with browser(1240, 980) as driver:
-        driver.get(Path("page.html").resolve().as_uri())
+        driver.get(page)
         save("gallery-report", in_few_colors(driver.get_screenshot_as_png()))
+    with browser(1240, 1400) as driver:
+        driver.get(page)
         section = driver.find_element("id", "map")
-        driver.set_window_size(1240, 2200)
-        driver.execute_script("arguments[0].scrollIntoView()", section)
         save("gallery-map", in_few_colors(section.screenshot_as_png))
 
 
