@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
 from adagcn.engines.processes import Processes
 from adagcn.errors import InputError
 
-__all__ = ["Engine", "EngineName", "Serial", "engine_named"]
+__all__ = ["Engine", "EngineName", "Serial", "current_engine", "engine_named", "using"]
 
 EngineName = Literal["serial", "processes", "ray"]
 
@@ -77,6 +79,24 @@ class Serial:
                 on_result(position, result)
         if errors:
             raise errors[0]
+
+
+_current: ContextVar[Engine | None] = ContextVar("engine", default=None)
+
+
+def current_engine() -> Engine:
+    """Return the engine of the :func:`using` block around the call, else a serial one."""
+    return _current.get() or Serial()
+
+
+@contextmanager
+def using(engine: Engine) -> Iterator[None]:
+    """Let what computes block by block use an engine inside of this block."""
+    before = _current.set(engine)
+    try:
+        yield
+    finally:
+        _current.reset(before)
 
 
 def engine_named(

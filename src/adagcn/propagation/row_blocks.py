@@ -1,0 +1,260 @@
+"""One block of rows of the next hop: the step that any worker can do, again and again.
+
+Row block i of X^(l+1) = (1 − γ) Â X^(l) + γ X needs the rows of Â for these nodes, and the rows of
+X^(l) that they refer to: their halo. Columns of Â are renumbered within the halo in ascending
+order, so that every sum adds up as in the whole product, and a block has the bits of the hop in
+memory. What is written depends on nothing else: whoever dies, a step can be done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+
+from adagcn.formats.graph_store import ArrayParts, StoredFile, file_digest, mapped, write_array
+from adagcn.graph import Features
+from adagcn.propagation.normalize import Normalization
+from adagcn.propagation.sparse_tensors import torch_csr
+
+HALO_BYTES = 2**27  # of gathered rows at once; columns are cut where all would be more
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """How the nodes of a graph are cut into blocks of consecutive rows.
+
+    Parameters
+    ----------
+    ends : ndarray of shape (n_blocks + 1,)
+        Block i holds the nodes from ``ends[i]`` to ``ends[i + 1]``.
+    """
+
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def cut(cls, indptr: NDArray[Any], row_bytes: int, most_bytes: int) -> RowBlocks:
+        """Return blocks whose rows of a hop and whose stored values each fit into some bytes.
+
+        Parameters
+        ----------
+        indptr : ndarray of shape (n_nodes + 1,)
+            Of the adjacency.
+        row_bytes : int
+            Bytes of a row of a hop.
+        most_bytes : int
+            What a block may take, at least one row.
+        """
+        n_nodes = len(indptr) - 1
+        # A stored value of Â takes a column of 8 bytes while it is renumbered, and 4 of a value.
+        cost = np.arange(n_nodes + 1, dtype=np.int64) * row_bytes + 12 * np.asarray(indptr)
+        ends = [0]
+        while ends[-1] < n_nodes:
+            limit = cost[ends[-1]] + most_bytes
+            ends.append(max(int(np.searchsorted(cost, limit, "right")) - 1, ends[-1] + 1))
+        return cls(np.array(ends, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def rows(self, block: int) -> slice:
+        """Return the nodes of a block."""
+        return slice(int(self.ends[block]), int(self.ends[block + 1]))
+
+    def groups(self, nodes: NDArray[Any]) -> list[tuple[int, NDArray[np.intp], NDArray[Any]]]:
+        """Return nodes by block: the block, which of the nodes, and their rows in the block."""
+        blocks = np.searchsorted(self.ends, nodes, "right") - 1
+        order = np.argsort(blocks, kind="stable")
+        starts = np.flatnonzero(np.diff(blocks[order], prepend=-1))
+        groups = np.split(order, starts[1:]) if len(order) else []
+        return [
+            (int(blocks[each[0]]), each, nodes[each] - self.ends[blocks[each[0]]])
+            for each in groups
+        ]
+
+
+@dataclass(frozen=True)
+class HopFiles:
+    """The files of one hop, a block each: dense, or sparse as three arrays."""
+
+    folder: Path
+    blocks: RowBlocks
+    n_columns: int
+    is_sparse: bool
+
+    def names(self, block: int) -> list[str]:
+        """Return the names of the files of a block."""
+        stem = f"block-{block:06d}"
+        if not self.is_sparse:
+            return [f"{stem}.npy"]
+        return [f"{stem}.{part}.npy" for part in ("indptr", "indices", "values")]
+
+    def read(self, block: int) -> Features:
+        """Return a block, mapped into memory."""
+        arrays = [mapped(self.folder / name) for name in self.names(block)]
+        if not self.is_sparse:
+            return arrays[0]
+        indptr, indices, values = arrays
+        shape = (len(indptr) - 1, self.n_columns)
+        return sparse.csr_array((values, indices, indptr), shape=shape, copy=False)
+
+    def write(self, block: int, rows: Features) -> dict[str, StoredFile]:
+        """Write a block, each file whole or not at all; return their sizes and digests."""
+        arrays = [rows] if isinstance(rows, np.ndarray) else [rows.indptr, rows.indices, rows.data]
+        return {
+            name: write_array(self.folder / name, ArrayParts.of(array))
+            for name, array in zip(self.names(block), arrays, strict=True)
+        }
+
+    def gathered(self, nodes: NDArray[Any], columns: slice = slice(None)) -> Features:
+        """Return the rows of some nodes, read from the blocks that hold them."""
+        if self.is_sparse:
+            found = self.blocks.groups(nodes)
+            order = np.concatenate([which for _, which, _ in found]) if found else np.array([], int)
+            parts = [self.read(block)[rows] for block, _, rows in found]
+            if not parts:
+                return sparse.csr_array((0, self.n_columns), dtype=np.float32)
+            stacked = sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
+            return stacked[np.argsort(order, kind="stable")]
+        width = len(range(*columns.indices(self.n_columns)))
+        first = self.read(0)
+        rows = np.empty((len(nodes), width), dtype=first.dtype)
+        for block, which, places in self.blocks.groups(nodes):
+            rows[which] = self.read(block)[places, columns]
+        return rows
+
+    def is_whole(self, block: int, files: dict[str, StoredFile]) -> bool:
+        """Return whether the files of a block are what was written."""
+        if set(files) != set(self.names(block)):
+            return False
+        paths = {name: self.folder / name for name in files}
+        return all(
+            path.is_file()
+            and path.stat().st_size == files[name].bytes
+            and file_digest(path) == files[name].sha256
+            for name, path in paths.items()
+        )
+
+
+def propagator_rows(
+    adjacency: sparse.csr_array,
+    rows: slice,
+    degrees: tuple[NDArray[np.float64], NDArray[np.float64]],
+    normalization: Normalization,
+    dtype: Any,
+) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+    """Return some rows of Â with columns numbered within their halo, and the halo in order.
+
+    The values are those of :func:`adagcn.propagation.normalize.make_propagator`, to the bit.
+
+    Parameters
+    ----------
+    adjacency : csr_array of shape (n_nodes, n_nodes)
+        A; only these rows are read.
+    rows : slice
+        Which.
+    degrees : (ndarray, ndarray) of shape (n_nodes,)
+        Row and column sums of A + I.
+    normalization : {"symmetric", "random_walk"}
+        How A becomes Â.
+    dtype : dtype
+        Type of the values.
+    """
+    n_rows = rows.stop - rows.start
+    loops = sparse.csr_array(
+        (np.ones(n_rows), np.arange(rows.start, rows.stop), np.arange(n_rows + 1)),
+        shape=(n_rows, adjacency.shape[1]),
+    )
+    block = adjacency[rows].astype(np.float64) + loops
+    block.sort_indices()
+    out_degree, in_degree = degrees
+    of_row = np.repeat(out_degree[rows], np.diff(block.indptr))
+    divisor = (
+        of_row if normalization == "random_walk" else np.sqrt(of_row * in_degree[block.indices])
+    )
+    halo, local = np.unique(block.indices, return_inverse=True)
+    values = (block.data / divisor).astype(dtype)
+    kind = np.int32 if max(len(halo), block.nnz) < 2**31 else np.int64
+    parts = (values, local.astype(kind), block.indptr.astype(kind))
+    return sparse.csr_array(parts, shape=(n_rows, len(halo))), halo.astype(np.int64)
+
+
+def next_rows(
+    propagator: sparse.csr_array,
+    gather: Callable[[slice], Features],
+    n_columns: int,
+    own_input: Features | None,
+    teleport: float,
+) -> Features:
+    """Return a block of the next hop.
+
+    Parameters
+    ----------
+    propagator : csr_array of shape (n_rows, n_halo)
+        Rows of Â.
+    gather : callable
+        Gives some columns of the rows of the halo.
+    n_columns : int
+        Columns of the hop.
+    own_input : csr_array or ndarray of shape (n_rows, n_columns) or None
+        These rows of X; needed with a teleport.
+    teleport : float
+        γ.
+    """
+    whole = slice(0, n_columns)
+    n_halo = propagator.shape[1]
+    width = max(HALO_BYTES // max(n_halo * propagator.dtype.itemsize, 1), 1)
+    first = gather(whole if width >= n_columns else slice(0, width))
+    if not isinstance(first, np.ndarray):
+        moved = propagator @ first
+        if not teleport:
+            return moved
+        assert own_input is not None
+        return (1.0 - teleport) * moved + teleport * own_input
+    matrix = torch_csr(propagator)
+    result = np.zeros((propagator.shape[0], n_columns), dtype=first.dtype)
+    for start in range(0, n_columns, width):
+        some = slice(start, min(start + width, n_columns))
+        values = first if start == 0 else gather(some)
+        assert isinstance(values, np.ndarray)
+        result[:, some] = (matrix @ torch.from_numpy(np.ascontiguousarray(values))).numpy()
+    if teleport:
+        result *= 1.0 - teleport
+        _add_input(result, own_input, teleport)
+    return result
+
+
+def _add_input(result: NDArray[Any], own_input: Features | None, teleport: float) -> None:
+    """Add γX in place, each value once."""
+    if isinstance(own_input, np.ndarray):
+        result += teleport * own_input
+        return
+    assert own_input is not None
+    stored = own_input.tocoo()
+    result[stored.row, stored.col] += teleport * stored.data
+
+
+def degrees_of(
+    adjacency: sparse.csr_array, blocks: RowBlocks
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the row and column sums of A + I, each added up in the order of the rows."""
+    n_nodes = adjacency.shape[0]
+    out_degree, in_degree = np.empty(n_nodes), np.zeros(n_nodes)
+    for number in range(len(blocks)):
+        rows = blocks.rows(number)
+        size = rows.stop - rows.start
+        loops = sparse.csr_array(
+            (np.ones(size), np.arange(rows.start, rows.stop), np.arange(size + 1)),
+            shape=(size, n_nodes),
+        )
+        block = adjacency[rows].astype(np.float64) + loops
+        block.sort_indices()
+        out_degree[rows] = block @ np.ones(n_nodes)
+        np.add.at(in_degree, block.indices, block.data)
+    return out_degree, in_degree

@@ -1,0 +1,405 @@
+"""Hops in files, block by block, for a graph whose features do not fit into memory.
+
+A :class:`StoredHop` is a :class:`~adagcn.propagation.hops.Hop` whose rows are in a folder. The next
+hop is made by an engine, a block at a time (:mod:`adagcn.propagation.row_blocks`). What is finished
+is written down, so that a fit that was interrupted goes on with the blocks that are missing; a
+block whose file is damaged is made again. A hop is deleted when the next one is complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adagcn.engines import current_engine
+from adagcn.formats.graph_store import (
+    ArrayParts,
+    StoredArrays,
+    StoredFile,
+    make_folder,
+    mapped,
+    open_store,
+    write_array,
+)
+from adagcn.formats.row_norms import hellinger_rows, normalize_rows_l1
+from adagcn.graph import Features
+from adagcn.propagation.blocks import root_mean_square, row_blocks, used_up
+from adagcn.propagation.hops import DENSE_ABOVE
+from adagcn.propagation.normalize import Normalization
+from adagcn.propagation.row_blocks import (
+    HopFiles,
+    RowBlocks,
+    degrees_of,
+    next_rows,
+    propagator_rows,
+)
+
+BLOCK_BYTES = 2**26  # of a block's rows and of its part of Â
+JOURNAL = "blocks.jsonl"
+
+
+@dataclass(frozen=True)
+class InputRows:
+    """Rows of X as a model wants them, made of the stored ones whenever they are asked for.
+
+    Parameters
+    ----------
+    store : Path
+        The folder of the graph.
+    norm : {"none", "l1", "hellinger"}
+        What is done to each row.
+    columns : ndarray or None
+        Which feature columns; None for all.
+    is_sparse : bool
+        Whether rows are given as a sparse matrix.
+    """
+
+    store: Path
+    norm: str
+    columns: NDArray[np.int64] | None
+    is_sparse: bool
+
+    @property
+    def stored(self) -> Any:
+        """The features as they are in the store."""
+        return _arrays(self.store).features
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of nodes and of columns."""
+        n_nodes, n_features = self.stored.shape
+        return n_nodes, n_features if self.columns is None else len(self.columns)
+
+    def rows(self, nodes: Any, columns: slice = slice(None)) -> Features:
+        """Return the rows of some nodes; of dense ones, some columns."""
+        rows = normalized_rows(self.stored[nodes], self.norm)
+        if self.columns is not None:
+            rows = rows[:, self.columns]
+        if self.is_sparse:
+            return rows
+        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        return np.asarray(dense[:, columns])
+
+
+def normalized_rows(rows: Features, norm: str) -> Features:
+    """Return rows as a model wants them; each row depends on itself alone."""
+    if norm == "none":
+        return rows
+    divided: Features = (normalize_rows_l1 if norm == "l1" else hellinger_rows)(rows)
+    return divided
+
+
+@dataclass(frozen=True)
+class StepPlan:
+    """All that a worker needs to make any block of any hop.
+
+    Parameters
+    ----------
+    work : Path
+        Where hops are written.
+    inputs : InputRows
+        X.
+    ends : ndarray
+        Of the row blocks.
+    normalization : {"symmetric", "random_walk"}
+        How A becomes Â.
+    teleport : float
+        γ.
+    """
+
+    work: Path
+    inputs: InputRows
+    ends: NDArray[np.int64]
+    normalization: Normalization
+    teleport: float
+
+    @property
+    def blocks(self) -> RowBlocks:
+        """The row blocks."""
+        return RowBlocks(self.ends)
+
+    def files(self, hop: int, *, is_sparse: bool) -> HopFiles:
+        """Return the files of a hop after the first."""
+        folder = self.work / f"hop-{hop:04d}"
+        return HopFiles(folder, self.blocks, self.inputs.shape[1], is_sparse)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One block of one hop; ``from_sparse`` says how the hop before it is kept."""
+
+    hop: int
+    block: int
+    from_sparse: bool
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What a step has written."""
+
+    files: dict[str, StoredFile]
+    n_stored: int
+
+
+def make_block(step: _Step, plan: StepPlan) -> _Done:
+    """Make a block of the hop after another, and write it."""
+    arrays = _arrays(plan.inputs.store)
+    rows = plan.blocks.rows(step.block)
+    dtype = arrays.features.dtype
+    degrees = _degrees(plan.work)
+    propagator, halo = propagator_rows(arrays.adjacency, rows, degrees, plan.normalization, dtype)
+    if step.hop == 1:
+
+        def gather(columns: slice) -> Features:
+            return plan.inputs.rows(halo, columns)
+    else:
+        before = plan.files(step.hop - 1, is_sparse=step.from_sparse)
+
+        def gather(columns: slice) -> Features:
+            return before.gathered(halo, columns)
+
+    own = plan.inputs.rows(rows) if plan.teleport else None
+    made = next_rows(propagator, gather, plan.inputs.shape[1], own, plan.teleport)
+    files = plan.files(step.hop, is_sparse=not isinstance(made, np.ndarray))
+    n_stored = made.size if isinstance(made, np.ndarray) else made.nnz
+    return _Done(files.write(step.block, made), int(n_stored))
+
+
+def make_dense(step: _Step, plan: StepPlan) -> _Done:
+    """Write a sparse block of a hop as a dense one."""
+    rows = plan.files(step.hop, is_sparse=True).read(step.block)
+    assert not isinstance(rows, np.ndarray)
+    dense = rows.toarray()
+    return _Done(plan.files(step.hop, is_sparse=False).write(step.block, dense), int(dense.size))
+
+
+@dataclass(frozen=True)
+class StoredSource:
+    """Hops of a graph in a store; a :class:`~adagcn.propagation.source.HopSource`.
+
+    Parameters
+    ----------
+    store : Path
+        The folder of the graph.
+    norm : {"none", "l1", "hellinger"}
+        What is done to each row of its features.
+    columns : ndarray or None
+        Which feature columns; None for all.
+    normalization : {"symmetric", "random_walk"}
+        How A becomes Â.
+    teleport : float in [0, 1)
+        γ.
+    """
+
+    store: Path
+    norm: str
+    columns: NDArray[np.int64] | None
+    normalization: Normalization = "symmetric"
+    teleport: float = 0.0
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the features."""
+        kind: np.dtype[Any] = _arrays(self.store).features.dtype
+        return kind
+
+    @cached_property
+    def key(self) -> str:
+        """What all hops depend on besides the store, in a few letters: the name of a folder."""
+        columns = b"" if self.columns is None else self.columns.astype("<i8").tobytes()
+        said = json.dumps([self.norm, self.normalization, self.teleport, str(self.dtype)])
+        digest = _arrays(self.store).manifest.input_digest
+        return hashlib.sha256(f"{digest} {said}".encode() + columns).hexdigest()[:16]
+
+    def first(self) -> StoredHop:
+        """Return hop 0, which is the stored features themselves."""
+        arrays = _arrays(self.store)
+        inputs = InputRows(self.store, self.norm, self.columns, self._stays_sparse(arrays))
+        row_bytes = inputs.shape[1] * self.dtype.itemsize
+        blocks = RowBlocks.cut(arrays.adjacency.indptr, row_bytes, BLOCK_BYTES)
+        work = self.store / "hops" / self.key
+        make_folder(work)
+        _write_degrees(work, arrays, blocks)
+        plan = StepPlan(work, inputs, blocks.ends, self.normalization, self.teleport)
+        return StoredHop(plan, 0, inputs.is_sparse)
+
+    def _stays_sparse(self, arrays: StoredArrays) -> bool:
+        """Return whether hop 0 is the cheaper sparse, as :func:`hops.in_cheaper_form` decides."""
+        features = arrays.features
+        if isinstance(features, np.ndarray):
+            return False
+        n_stored, n_columns = features.nnz, features.shape[1]
+        if self.columns is not None:
+            wanted = np.zeros(n_columns, dtype=bool)
+            wanted[self.columns] = True
+            n_stored = int(np.count_nonzero(wanted[features.indices]))
+            n_columns = len(self.columns)
+        return bool(n_stored <= DENSE_ABOVE * features.shape[0] * n_columns)
+
+
+class StoredHop:
+    """A hop in files; a :class:`~adagcn.propagation.hops.Hop`.
+
+    Parameters
+    ----------
+    plan : StepPlan
+        What leads to the next hop.
+    number : int
+        Which hop.
+    is_sparse : bool
+        How it is kept.
+    """
+
+    def __init__(self, plan: StepPlan, number: int, is_sparse: bool) -> None:
+        self._plan = plan
+        self._number = number
+        self._is_sparse = is_sparse
+        self._used_up = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of nodes and of features."""
+        return self._plan.inputs.shape
+
+    def rows(self, nodes: Any) -> Features:
+        """Return the rows of some nodes."""
+        if self._used_up:
+            raise used_up()
+        places = np.arange(self.shape[0])[nodes] if isinstance(nodes, slice) else np.asarray(nodes)
+        if self._number == 0:
+            return self._plan.inputs.rows(places)
+        return self._plan.files(self._number, is_sparse=self._is_sparse).gathered(places)
+
+    def blocks(self) -> Iterator[Features]:
+        """Yield all rows in the order of the nodes, some at a time."""
+        n_nodes, n_columns = self.shape
+        return (self.rows(some) for some in row_blocks(n_nodes, n_columns * 8))
+
+    def size(self) -> float:
+        """Return the root of the mean squared Euclidean norm of the rows."""
+        parts = [
+            root_mean_square([rows if isinstance(rows, np.ndarray) else rows.data], 1)
+            for rows in self.blocks()
+        ]
+        return float(np.hypot.reduce(parts) / np.sqrt(self.shape[0]))
+
+    def next(self) -> StoredHop:
+        """Return the next hop; blocks that are there already, whole, are not made again."""
+        if self._used_up:
+            raise used_up()
+        number, plan = self._number + 1, self._plan
+        journal = _Journal(plan, number)
+        steps = [
+            _Step(number, block, self._is_sparse)
+            for block in range(len(plan.blocks))
+            if block not in journal.whole()
+        ]
+        if steps:
+            current_engine().map(
+                make_block, steps, plan, on_result=lambda i, done: journal.add(steps[i], done)
+            )
+        is_sparse = self._is_sparse and not journal.is_dense()
+        if is_sparse and journal.n_stored() > DENSE_ABOVE * plan.inputs.shape[0] * self.shape[1]:
+            self._make_dense(number, journal)
+            is_sparse = False
+        self._used_up = True
+        if self._number:
+            shutil.rmtree(plan.work / f"hop-{self._number:04d}", ignore_errors=True)
+        return StoredHop(plan, number, is_sparse)
+
+    def _make_dense(self, number: int, journal: _Journal) -> None:
+        steps = [_Step(number, block, True) for block in range(len(self._plan.blocks))]
+        done: dict[int, _Done] = {}
+        current_engine().map(make_dense, steps, self._plan, on_result=done.__setitem__)
+        sparse_files = self._plan.files(number, is_sparse=True)
+        journal.replace([done[block] for block in range(len(steps))])
+        for block in range(len(steps)):
+            for name in sparse_files.names(block):
+                (sparse_files.folder / name).unlink(missing_ok=True)
+
+
+class _Journal:
+    """Which blocks of a hop are finished: a line each, written when the block is."""
+
+    def __init__(self, plan: StepPlan, hop: int) -> None:
+        self._plan, self._hop = plan, hop
+        self._folder = plan.work / f"hop-{hop:04d}"
+        make_folder(self._folder)
+        self._done = self._read()
+
+    def _read(self) -> dict[int, _Done]:
+        path = self._folder / JOURNAL
+        done: dict[int, _Done] = {}
+        for line in path.read_text("utf-8").splitlines() if path.is_file() else []:
+            try:
+                said = json.loads(line)
+                files = {n: StoredFile.model_validate(f) for n, f in said["files"].items()}
+                done[int(said["block"])] = _Done(files, int(said["n_stored"]))
+            except (ValueError, KeyError, TypeError):
+                continue  # the last line of a driver that died while writing
+        return {block: each for block, each in done.items() if self._is_whole(block, each)}
+
+    def _is_whole(self, block: int, done: _Done) -> bool:
+        return any(
+            self._plan.files(self._hop, is_sparse=kind).is_whole(block, done.files)
+            for kind in (True, False)
+        )
+
+    def whole(self) -> set[int]:
+        """Return the blocks that are there, as they were written."""
+        return set(self._done)
+
+    def is_dense(self) -> bool:
+        """Return whether the blocks are dense."""
+        return all(len(each.files) == 1 for each in self._done.values())
+
+    def n_stored(self) -> int:
+        """Return how many values are stored in all."""
+        return sum(each.n_stored for each in self._done.values())
+
+    def add(self, step: _Step, done: _Done) -> None:
+        """Write down that a block is finished."""
+        self._done[step.block] = done
+        with (self._folder / JOURNAL).open("a", encoding="utf-8") as handle:
+            handle.write(_line(step.block, done))
+
+    def replace(self, done: list[_Done]) -> None:
+        """Write down blocks that take the place of all others."""
+        self._done = dict(enumerate(done))
+        lines = "".join(_line(block, each) for block, each in self._done.items())
+        (self._folder / JOURNAL).write_text(lines, encoding="utf-8")
+
+
+def _line(block: int, done: _Done) -> str:
+    files = {name: file.model_dump() for name, file in done.files.items()}
+    return json.dumps({"block": block, "n_stored": done.n_stored, "files": files}) + "\n"
+
+
+@cache
+def _arrays(store: Path) -> StoredArrays:
+    """Return the arrays of a store, opened once in every process."""
+    return open_store(store)
+
+
+def _write_degrees(work: Path, arrays: StoredArrays, blocks: RowBlocks) -> None:
+    for name, degrees in zip(_DEGREES, degrees_of(arrays.adjacency, blocks), strict=True):
+        if not (work / name).is_file():
+            write_array(work / name, ArrayParts.of(degrees))
+
+
+_DEGREES = ("out_degree.npy", "in_degree.npy")
+
+
+@cache
+def _degrees(work: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    out_degree, in_degree = (mapped(work / name) for name in _DEGREES)
+    return out_degree, in_degree
