@@ -6,6 +6,7 @@ import os
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -644,6 +645,93 @@ class Graph:
             feature_names=self.feature_names,
         )
         write_graph(path, parts, self.feature_norm)
+
+    def to_store(self, folder: str | os.PathLike[str]) -> None:
+        """Write the graph to a folder of arrays, which :meth:`from_store` maps into memory.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            A folder that is empty or does not exist yet.
+        """
+        from adagcn.formats.graph_store import store_graph
+
+        facts = {
+            "directed": self.is_directed,
+            "input_digest": self.input_digest,
+            "digest": self.digest,
+            "name": self.name,
+            "feature_norm": self.feature_norm,
+            "changes": list(self.changes),
+        }
+        arrays = {
+            "node_ids": self.node_ids,
+            "labels": self.labels,
+            "classes": self.classes,
+            "feature_names": self.feature_names,
+        }
+        store_graph(Path(folder), self.adjacency, self.features, arrays, facts)
+
+    @classmethod
+    def from_store(cls, folder: str | os.PathLike[str]) -> Graph:
+        """Open a graph in a folder that :meth:`to_store` or ``adagcn store build`` has written.
+
+        Its arrays are mapped into memory: pages of them are read when they are looked at, and
+        the system may drop them again. AdaGCN computes the hops of such a graph in files as well,
+        block by block, so that features need not fit into memory. Other models read them whole.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            The store.
+
+        Returns
+        -------
+        Graph
+            The graph, with the digests of the one that was written.
+
+        Raises
+        ------
+        FormatError
+            If the folder is no store, or one of another version.
+        IntegrityError
+            If a file is missing or has another size.
+        """
+        from adagcn.formats.graph_store import open_store
+
+        stored = open_store(Path(folder).resolve())
+        manifest = stored.manifest
+        graph = cls(
+            stored.adjacency,
+            stored.features,
+            stored.node_ids,
+            stored.labels,
+            stored.classes,
+            name=manifest.name,
+            feature_norm=manifest.feature_norm,
+            changes=tuple(manifest.changes),
+            feature_names=stored.feature_names,
+        )
+        # Known from when it was written: to find them out would be to read everything. A graph
+        # that is made of this one by replacing a part has none of them.
+        vars(graph).update(
+            is_directed=manifest.directed,
+            input_digest=manifest.input_digest,
+            digest=manifest.digest,
+            store=stored.folder,
+        )
+        return graph
+
+    @cached_property
+    def store(self) -> Path | None:
+        """The folder that the arrays are mapped from; None for a graph in memory."""
+        return None
+
+    def __reduce__(self) -> Any:
+        """Let another process open a stored graph by its folder."""
+        if self.store is not None:
+            return Graph.from_store, (self.store,)
+        return super().__reduce__()
 
     @classmethod
     def _assembled(cls, parts: Parts, name: str | None) -> Graph:

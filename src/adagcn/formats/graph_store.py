@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy import sparse
 
-from adagcn.errors import FormatError, InputError, IntegrityError, ResourceError
+from adagcn.errors import FormatError, InputError, IntegrityError, ResourceError, shown
 from adagcn.formats.atomic import atomic_file, write_bytes
 
 MANIFEST = "store.json"
@@ -151,6 +151,50 @@ def write_store(
     manifest = StoreManifest(files=files, **facts)
     write_bytes(folder / MANIFEST, manifest.model_dump_json(indent=1).encode())
     return manifest
+
+
+def store_graph(
+    folder: Path,
+    adjacency: sparse.csr_array,
+    features: Any,
+    arrays: dict[str, Any],
+    facts: dict[str, Any],
+) -> StoreManifest:
+    """Write the arrays of a graph as a store.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder that is empty or does not exist yet.
+    adjacency : csr_array of shape (n_nodes, n_nodes)
+        A.
+    features : csr_array or ndarray of shape (n_nodes, n_features)
+        X.
+    arrays : dict
+        ``node_ids``, ``labels``, ``classes`` and ``feature_names``; None is left out.
+    facts : dict
+        Digests and other fields of the manifest that arrays do not tell.
+    """
+    if arrays["node_ids"].dtype.kind == "O":
+        raise InputError(
+            "AGC-I1407",
+            "node ids in a store must be text or integers of 64 bits",
+            got=shown(arrays["node_ids"].max()),
+            fix="write the ids as text",
+        )
+    is_sparse = sparse.issparse(features)
+    written = {
+        **csr_parts("adjacency", adjacency),
+        **(csr_parts("features", features) if is_sparse else {"features": ArrayParts.of(features)}),
+        **{name: ArrayParts.of(array) for name, array in arrays.items() if array is not None},
+    }
+    counts = {
+        "n_nodes": int(adjacency.shape[0]),
+        "n_stored": int(adjacency.nnz),
+        "n_features": int(features.shape[1]),
+        "sparse_features": is_sparse,
+    }
+    return write_store(folder, written, {**counts, **facts})
 
 
 def make_folder(folder: Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -30,7 +30,6 @@ from adagcn.formats.graph_store import (
     open_store,
     write_array,
 )
-from adagcn.formats.row_norms import hellinger_rows, normalize_rows_l1
 from adagcn.graph import Features
 from adagcn.propagation.blocks import root_mean_square, row_blocks, used_up
 from adagcn.propagation.hops import DENSE_ABOVE
@@ -55,8 +54,8 @@ class InputRows:
     ----------
     store : Path
         The folder of the graph.
-    norm : {"none", "l1", "hellinger"}
-        What is done to each row.
+    prepare : callable or None
+        What is done to rows, each for itself: a function of a module, or a partial of one.
     columns : ndarray or None
         Which feature columns; None for all.
     is_sparse : bool
@@ -64,9 +63,19 @@ class InputRows:
     """
 
     store: Path
-    norm: str
+    prepare: Callable[[Features], Features] | None
     columns: NDArray[np.int64] | None
     is_sparse: bool
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        kind: np.dtype[Any] = self.stored.dtype
+        return kind
+
+    def __getitem__(self, nodes: Any) -> Features:
+        """Return the rows of some nodes, as a matrix would."""
+        return self.rows(nodes)
 
     @property
     def stored(self) -> Any:
@@ -81,21 +90,15 @@ class InputRows:
 
     def rows(self, nodes: Any, columns: slice = slice(None)) -> Features:
         """Return the rows of some nodes; of dense ones, some columns."""
-        rows = normalized_rows(self.stored[nodes], self.norm)
+        rows = self.stored[nodes]
+        if self.prepare is not None:
+            rows = self.prepare(rows)
         if self.columns is not None:
             rows = rows[:, self.columns]
         if self.is_sparse:
             return rows
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
         return np.asarray(dense[:, columns])
-
-
-def normalized_rows(rows: Features, norm: str) -> Features:
-    """Return rows as a model wants them; each row depends on itself alone."""
-    if norm == "none":
-        return rows
-    divided: Features = (normalize_rows_l1 if norm == "l1" else hellinger_rows)(rows)
-    return divided
 
 
 @dataclass(frozen=True)
@@ -190,8 +193,10 @@ class StoredSource:
     ----------
     store : Path
         The folder of the graph.
-    norm : {"none", "l1", "hellinger"}
-        What is done to each row of its features.
+    prepare : callable or None
+        What is done to rows of its features, as for :class:`InputRows`.
+    named : str
+        What ``prepare`` does, so that hops of other features never meet.
     columns : ndarray or None
         Which feature columns; None for all.
     normalization : {"symmetric", "random_walk"}
@@ -201,7 +206,8 @@ class StoredSource:
     """
 
     store: Path
-    norm: str
+    prepare: Callable[[Features], Features] | None
+    named: str
     columns: NDArray[np.int64] | None
     normalization: Normalization = "symmetric"
     teleport: float = 0.0
@@ -216,14 +222,14 @@ class StoredSource:
     def key(self) -> str:
         """What all hops depend on besides the store, in a few letters: the name of a folder."""
         columns = b"" if self.columns is None else self.columns.astype("<i8").tobytes()
-        said = json.dumps([self.norm, self.normalization, self.teleport, str(self.dtype)])
+        said = json.dumps([self.named, self.normalization, self.teleport, str(self.dtype)])
         digest = _arrays(self.store).manifest.input_digest
         return hashlib.sha256(f"{digest} {said}".encode() + columns).hexdigest()[:16]
 
     def first(self) -> StoredHop:
         """Return hop 0, which is the stored features themselves."""
         arrays = _arrays(self.store)
-        inputs = InputRows(self.store, self.norm, self.columns, self._stays_sparse(arrays))
+        inputs = InputRows(self.store, self.prepare, self.columns, self._stays_sparse(arrays))
         row_bytes = inputs.shape[1] * self.dtype.itemsize
         blocks = RowBlocks.cut(arrays.adjacency.indptr, row_bytes, BLOCK_BYTES)
         work = self.store / "hops" / self.key

@@ -49,7 +49,7 @@ from adagcn.models.support.settings import (
 )
 from adagcn.propagation.hops import Hop, stream_from
 from adagcn.propagation.scaling import scaled_rows
-from adagcn.propagation.source import MemorySource
+from adagcn.propagation.source import HopSource
 from adagcn.training.events import Events, LayerEvent, Reason, StopEvent, logger
 from adagcn.training.hop_fitter import (
     ROWS_AT_ONCE,
@@ -77,7 +77,7 @@ class PreparedFit:
         Where it starts: without layers, or with those of a shallower fit.
     boosting : HopBoosting
         The loop.
-    source : MemorySource
+    source : HopSource
         Where the hops come from.
     decision : Decision
         All settings, resolved, and the columns that go with them.
@@ -85,7 +85,7 @@ class PreparedFit:
 
     state: FitState
     boosting: HopBoosting
-    source: MemorySource
+    source: HopSource
     decision: Decision
 
     @property
@@ -261,7 +261,7 @@ class BoostedClassifier(NodeClassifier):
         if self.warm_start and hasattr(self, "state_"):
             before = self.state_.without_cut_layer()
         norm = "graph" if settings.feature_norm == "auto" else settings.feature_norm
-        data = problems.fit_data(self, norm, call)
+        data = problems.fit_data(self, norm, call, row_by_row=True)
         seed = self._seed(before)
         decision = self._decided(settings, data, seed, before)
         settings = decision.settings
@@ -272,7 +272,12 @@ class BoostedClassifier(NodeClassifier):
         nodes = hold_out(basis.nodes, settings.validation_fraction, basis.seed)
         self._check_depth(before, settings, nodes)
         columns, coordinates = decision.columns, decision.coordinates
-        source = problems.hop_source(decision.features, columns, coordinates, self.graph, settings)
+        source: HopSource | None = None
+        if coordinates is None:
+            source = problems.stored_source(self.graph, columns, settings)
+        if source is None:
+            features = decision.features
+            source = problems.hop_source(features, columns, coordinates, self.graph, settings)
         dtype = problems.torch_dtype(source.dtype)
         boosting = HopBoosting(
             self._fit_hop(settings, len(basis.classes), dtype, basis.seed, events),

@@ -80,7 +80,7 @@ def explain(
         source = problems.graph_source(model, graph, settings)
         subject: _Subject = _GraphSubject(model, source, graph)
     else:
-        source, positions = problems.rows_to_score(model, ids, graph, settings)
+        source, positions = problems.matrix_rows(model, ids, graph, settings)
         subject = _Subject(model, source)
     scored = _Scored(model, combination, settings, subject.source)
     found: list[NodeExplanation] = []

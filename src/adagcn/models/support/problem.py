@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ from adagcn.propagation.coordinates import spectral_coordinates
 from adagcn.propagation.hops import blocks_of
 from adagcn.propagation.scaling import check_magnitude
 from adagcn.propagation.screening import strongest_columns
-from adagcn.propagation.source import MemorySource
+from adagcn.propagation.source import HopSource, MemorySource
+from adagcn.propagation.stored_hops import InputRows, StoredSource
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,19 @@ class FitData:
     node_ids: Callable[[NDArray[Any]], NDArray[Any]]
 
 
-def fit_data(estimator: Any, feature_norm: str, call: FitCall) -> FitData:
-    """Return the checked data behind a call of ``fit``."""
+def fit_data(
+    estimator: Any, feature_norm: str, call: FitCall, *, row_by_row: bool = False
+) -> FitData:
+    """Return the checked data behind a call of ``fit``.
+
+    With ``row_by_row``, features of a stored graph stay in their files until rows are asked for.
+    """
     graph = estimator.graph
     if graph is None:
         return _matrix_data(estimator, feature_norm, call)
     train, stop = node_positions(graph, call.X, call.X_val)
     norm = resolved_norm(feature_norm, graph)
-    features = normalized_features(graph, norm)
+    features = normalized_features(graph, norm) if not row_by_row else feature_rows(graph, norm)
     nodes, classes = labeled_nodes(train, stop, call, estimator.class_weight)
     return FitData(features, norm, graph.input_digest, nodes, classes, graph.node_ids.__getitem__)
 
@@ -161,13 +168,43 @@ def hop_source(
     return MemorySource(kept, adjacency, settings.variant.normalization, settings.teleport)
 
 
+def stored_source(
+    graph: Graph | None,
+    columns: NDArray[np.int64] | None,
+    settings: BoostedSettings,
+    scale: NDArray[np.float64] | None = None,
+) -> StoredSource | None:
+    """Return hops that are computed in files; None if the graph is in memory."""
+    if graph is None or graph.store is None:
+        return None
+    prepare = row_preparation(graph, settings.feature_norm, scale)
+    named: str = settings.feature_norm
+    if isinstance(prepare, partial):
+        named += content_digest(prepare.keywords.values())
+    assert settings.teleport != "auto"
+    normalization = settings.variant.normalization
+    return StoredSource(graph.store, prepare, named, columns, normalization, settings.teleport)
+
+
 def rows_to_score(
     estimator: Any, X: ArrayLike, graph: Graph | None, settings: BoostedSettings
-) -> tuple[MemorySource, NDArray[np.intp]]:
+) -> tuple[HopSource, NDArray[np.intp]]:
     """Return the hops and the rows of them behind a call of ``predict`` of a boosted model."""
     if estimator.on_graph_:
         graph = graph_to_score(estimator, graph)
+        if estimator.coordinates_ is None:
+            scale = estimator.column_scale_
+            stored = stored_source(graph, estimator.columns_, settings, scale)
+            if stored is not None:
+                return stored, graph.positions(X, "X")
         return graph_source(estimator, graph, settings), graph.positions(X, "X")
+    return matrix_rows(estimator, X, graph, settings)
+
+
+def matrix_rows(
+    estimator: Any, X: ArrayLike, graph: Graph | None, settings: BoostedSettings
+) -> tuple[MemorySource, NDArray[np.intp]]:
+    """Return the same of a model that was fitted on a feature matrix."""
     if graph is not None:
         raise InputError(
             "AGC-I632",
@@ -262,6 +299,31 @@ def fitted_scale(graph: Graph | None, feature_norm: str) -> NDArray[np.float64] 
     )
 
 
+def feature_rows(graph: Graph, feature_norm: str) -> Any:
+    """Return the graph's features as the model wants them; of a store, made when asked for."""
+    if graph.store is None:
+        return normalized_features(graph, feature_norm)
+    prepare = row_preparation(graph, feature_norm, None)
+    if prepare is None:
+        return normalized_features(graph, feature_norm)  # as they are
+    return InputRows(graph.store, prepare, None, sparse.issparse(graph.features))
+
+
+def row_preparation(
+    graph: Graph, feature_norm: str, scale: NDArray[np.float64] | None
+) -> Callable[[Features], Features] | None:
+    """Return what :func:`normalized_features` does to rows, each for itself; None for nothing."""
+    if feature_norm == "standard" and graph.feature_norm is None:
+        found = column_scale(graph.features) if scale is None else scale
+        scaled: Callable[[Features], Features] = partial(scaled_columns, scale=found)
+        return scaled
+    if feature_norm == (graph.feature_norm or "none"):
+        return None
+    if feature_norm in ("l1", "hellinger"):
+        return normalize_rows_l1 if feature_norm == "l1" else hellinger_rows
+    raise _wants_measured(graph, feature_norm)
+
+
 def normalized_features(
     graph: Graph, feature_norm: str, scale: NDArray[np.float64] | None = None
 ) -> Features:
@@ -284,7 +346,11 @@ def normalized_features(
             divided: Features = divide(graph.features)
         check_magnitude(divided)
         return divided
-    raise InputError(
+    raise _wants_measured(graph, feature_norm)
+
+
+def _wants_measured(graph: Graph, feature_norm: str) -> InputError:
+    return InputError(
         "AGC-I640",
         f"feature_norm={feature_norm!r} wants features as they were measured",
         got=f"a graph whose rows were divided by their {shown(graph.feature_norm)} norm",
