@@ -22,6 +22,7 @@ from adagcn.cli.options import Debug, Quiet
 from adagcn.cli.predict import predict
 from adagcn.cli.report import report
 from adagcn.cli.reproduce import reproduce
+from adagcn.cli.store import store_app
 from adagcn.formats.layouts import layouts_help
 
 app = typer.Typer(name="adagcn", cls=HelpfulGroup, add_completion=False)
@@ -58,7 +59,12 @@ for command in (
     completion,
 ):
     app.command(cls=HelpfulCommand, epilog=layouts_help() if command is fit else None)(command)
-for name, group in (("data", data_app), ("bench", bench_app), ("ledger", ledger_app)):
+for name, group in (
+    ("data", data_app),
+    ("store", store_app),
+    ("bench", bench_app),
+    ("ledger", ledger_app),
+):
     app.add_typer(group, name=name, cls=HelpfulGroup)
     for registered in group.registered_commands:
         registered.cls = HelpfulCommand

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from adagcn.cli.command_state import current_state
+from adagcn.cli.engine_options import EngineOptions
 from adagcn.cli.options import Common
 from adagcn.cli.output import check_out, note, print_json, screen
 from adagcn.errors import InputError, counted
@@ -34,25 +35,9 @@ DEFAULT_LEDGER = Path("adagcn-ledger.sqlite")
 
 
 @dataclass(frozen=True)
-class CampaignOptions:
+class CampaignOptions(EngineOptions):
     """How to run an experiment."""
 
-    workers: Annotated[
-        int,
-        typer.Option("--workers", metavar="N", min=1, max=256, help="Runs to train in parallel."),
-    ] = 1
-    engine: Annotated[
-        Literal["serial", "processes", "ray"] | None,
-        typer.Option(
-            "--engine", help="Where runs are trained. Default: processes for several workers."
-        ),
-    ] = None
-    address: Annotated[
-        str | None,
-        typer.Option(
-            "--address", metavar="HOST:PORT", help="Running Ray cluster; auto: of this machine."
-        ),
-    ] = None
     ledger: LedgerPath = DEFAULT_LEDGER
     no_training: Annotated[
         bool, typer.Option("--no-training", help="Show what the ledger has; train nothing.")
@@ -92,13 +77,12 @@ class CampaignOptions:
         metric : str
             The measure to compare.
         """
-        from adagcn.engines import engine_named
         from adagcn.experiments.campaign import plan, train_missing
         from adagcn.experiments.exchange import import_ledger
         from adagcn.experiments.ledger import Ledger
         from adagcn.experiments.outcome import outcomes
 
-        engine = engine_named(self.engine, workers=self.workers, address=self.address)
+        engine = self.make_engine()
         cells = plan(spec, graphs, seed=common.seed, threads=common.threads, splits=splits)
         with Ledger(self.ledger) as ledger:
             if seeded_by is not None:

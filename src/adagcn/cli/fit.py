@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adagcn.cli.engine_options import EngineOptions
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.options import Calibrate, ClassWeight, Common, Force, with_option_groups
 from adagcn.cli.output import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 def fit(
     options: GraphOptions,
     splits: SplitOptions,
+    engines: EngineOptions,
     common: Common,
     model: Annotated[
         str,
@@ -88,7 +90,7 @@ def fit(
     ] = False,
     force: Force = False,
 ) -> None:
-    """Train a model on a data set, an .npz file or your own tables.
+    """Train a model on a data set, an .npz file, a store or your own tables.
 
     Accuracy is measured on the scored nodes of the split, which are never trained on.
     """
@@ -117,11 +119,12 @@ def fit(
         chosen = with_conformal(splits.make(graph, options), conformal)
         for text in empty_sets(chosen):
             note(text)
-        run = run_training(estimator(), graph, chosen)
-        again = None
-        if refit:
-            everything = with_conformal(splits.without_scoring(graph), conformal)
-            again = run_training(estimator(), graph, everything)
+        with engines.for_hops(graph):
+            run = run_training(estimator(), graph, chosen)
+            again = None
+            if refit:
+                everything = with_conformal(splits.without_scoring(graph), conformal)
+                again = run_training(estimator(), graph, everything)
     uneven = uneven_note(
         class_sizes(graph.labels[chosen.train_nodes]),
         {"": run.scores.get("balanced_accuracy")},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adagcn.cli.engine_options import EngineOptions
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.node_options import ids_in_file
 from adagcn.cli.option_words import in_options
@@ -28,6 +29,7 @@ _MOST_LABELS = 20  # rows of the summary
 def predict(
     model: ModelFile,
     options: GraphOptions,
+    engines: EngineOptions,
     common: Common,
     nodes: Annotated[
         str | None,
@@ -90,9 +92,10 @@ def predict(
         graph = options.read()
         fitted = load_model(model, graph=graph)
         ids = graph.node_ids if nodes is None else ids_in_file(nodes, options.id_column, graph)
-        table = fitted.predict_frame(
-            ids, top=top, proba=proba, coverage=coverage, backend="pyarrow"
-        )
+        with engines.for_hops(graph):
+            table = fitted.predict_frame(
+                ids, top=top, proba=proba, coverage=coverage, backend="pyarrow"
+            )
     sets = _set_facts(table, coverage)
     if kind == "csv":
         table = lists_as_text(table)

@@ -69,12 +69,13 @@ def load_graph(
     offline: bool | None = None,
     max_bytes: int | None = None,
 ) -> Graph:
-    """Load a data set by its name, or a user's own graph from an ``.npz`` file.
+    """Load a data set by its name, or a user's own graph from an ``.npz`` file or a store.
 
     Parameters
     ----------
     text : str or path-like
-        A key of the catalog, or the path of an ``.npz`` file, which is not cleaned.
+        A key of the catalog, the path of an ``.npz`` file, which is not cleaned, or the folder
+        of a store.
     data_dir, offline : optional
         As for :func:`load_dataset`.
     max_bytes : int, optional
@@ -88,6 +89,8 @@ def load_graph(
     if isinstance(text, str) and text in CATALOG:
         return load_dataset(text, data_dir=data_dir, offline=offline)
     path = Path(text)
+    if path.is_dir():
+        return Graph.from_store(path)
     if path.suffix != ".npz" and not path.exists():
         find_dataset(str(text))  # raises with the closest names
     return Graph.from_npz(path, name=path.name, max_bytes=max_bytes)

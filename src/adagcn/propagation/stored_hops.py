@@ -11,11 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,11 +234,10 @@ class StoredSource:
         inputs = InputRows(self.store, self.prepare, self.columns, self._stays_sparse(arrays))
         row_bytes = inputs.shape[1] * self.dtype.itemsize
         blocks = RowBlocks.cut(arrays.adjacency.indptr, row_bytes, BLOCK_BYTES)
-        work = self.store / "hops" / self.key
-        make_folder(work)
-        _write_degrees(work, arrays, blocks)
-        plan = StepPlan(work, inputs, blocks.ends, self.normalization, self.teleport)
-        return StoredHop(plan, 0, inputs.is_sparse)
+        place = Workplace(self.store / "hops" / self.key)
+        _write_degrees(place.folder, arrays, blocks)
+        plan = StepPlan(place.folder, inputs, blocks.ends, self.normalization, self.teleport)
+        return StoredHop(plan, 0, inputs.is_sparse, place)
 
     def _stays_sparse(self, arrays: StoredArrays) -> bool:
         """Return whether hop 0 is the cheaper sparse, as :func:`hops.in_cheaper_form` decides."""
@@ -252,6 +253,43 @@ class StoredSource:
         return bool(n_stored <= DENSE_ABOVE * features.shape[0] * n_columns)
 
 
+class Workplace:
+    """The folder of one stream of hops, which no other stream may use at the same time.
+
+    It is removed when the last hop of the stream is gone. A process that is killed leaves it, and
+    the next stream with the same settings goes on with what is finished in it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        for number in count():
+            self.folder = folder if number == 0 else folder.with_name(f"{folder.name}-{number}")
+            make_folder(self.folder)
+            lock = _locked(self.folder / "lock")
+            if lock is not None:
+                break
+        weakref.finalize(self, _leave, self.folder, lock).atexit = False
+
+
+def _locked(path: Path) -> IO[bytes] | None:
+    """Return an open file that this process alone holds; None if another one does."""
+    handle = path.open("ab")
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # not on Windows: nobody is kept out there
+        return handle
+    except OSError:
+        handle.close()
+        return None
+    return handle
+
+
+def _leave(folder: Path, lock: IO[bytes]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    lock.close()
+
+
 class StoredHop:
     """A hop in files; a :class:`~adagcn.propagation.hops.Hop`.
 
@@ -263,10 +301,13 @@ class StoredHop:
         Which hop.
     is_sparse : bool
         How it is kept.
+    place : Workplace
+        Where its stream is at work.
     """
 
-    def __init__(self, plan: StepPlan, number: int, is_sparse: bool) -> None:
+    def __init__(self, plan: StepPlan, number: int, is_sparse: bool, place: Workplace) -> None:
         self._plan = plan
+        self._place = place
         self._number = number
         self._is_sparse = is_sparse
         self._used_up = False
@@ -320,7 +361,7 @@ class StoredHop:
         self._used_up = True
         if self._number:
             shutil.rmtree(plan.work / f"hop-{self._number:04d}", ignore_errors=True)
-        return StoredHop(plan, number, is_sparse)
+        return StoredHop(plan, number, is_sparse, self._place)
 
     def _make_dense(self, number: int, journal: _Journal) -> None:
         steps = [_Step(number, block, True) for block in range(len(self._plan.blocks))]

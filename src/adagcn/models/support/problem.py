@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -34,7 +34,9 @@ from adagcn.propagation.hops import blocks_of
 from adagcn.propagation.scaling import check_magnitude
 from adagcn.propagation.screening import strongest_columns
 from adagcn.propagation.source import HopSource, MemorySource
-from adagcn.propagation.stored_hops import InputRows, StoredSource
+
+if TYPE_CHECKING:
+    from adagcn.propagation.stored_hops import StoredSource
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,8 @@ def stored_source(
     """Return hops that are computed in files; None if the graph is in memory."""
     if graph is None or graph.store is None:
         return None
+    from adagcn.propagation.stored_hops import StoredSource
+
     prepare = row_preparation(graph, settings.feature_norm, scale)
     named: str = settings.feature_norm
     if isinstance(prepare, partial):
@@ -306,6 +310,8 @@ def feature_rows(graph: Graph, feature_norm: str) -> Any:
     prepare = row_preparation(graph, feature_norm, None)
     if prepare is None:
         return normalized_features(graph, feature_norm)  # as they are
+    from adagcn.propagation.stored_hops import InputRows
+
     return InputRows(graph.store, prepare, None, sparse.issparse(graph.features))
 
 

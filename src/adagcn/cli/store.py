@@ -1,0 +1,103 @@
+"""``adagcn store``: graphs in a folder of files, for features larger than memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adagcn.cli.graph_options import GraphOptions, graph_facts, graph_rows, reading_rows
+from adagcn.cli.options import Common, with_option_groups
+from adagcn.cli.output import facts_table, print_json, screen
+from adagcn.errors import IntegrityError, counted
+
+store_app = typer.Typer(help="Keep a graph in a folder of files that are read piece by piece.")
+
+Store = Annotated[Path, typer.Argument(metavar="STORE", help="A folder made by store build.")]
+
+
+@store_app.command("build")
+@with_option_groups
+def build(
+    options: GraphOptions,
+    common: Common,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="A folder that is empty or new.")
+    ],
+) -> None:
+    """Put a graph into a store: a data set, an .npz file or your own tables.
+
+    AdaGCN then computes its hops in files, block by block, so that a fit needs memory for labeled
+    rows and one block, not for the features of all nodes:
+
+    adagcn store build --edges e.csv --features f.parquet --labels l.csv --out big
+
+    adagcn fit big --workers 4 --out model.adagcn
+
+    Building reads the tables into memory once.
+    """
+    graph = options.read()
+    graph.to_store(out)
+    facts = _facts(out)
+    if common.as_json:
+        print_json(facts)
+        return
+    screen().print(facts_table([*_rows(facts), *reading_rows(graph)]))
+
+
+@store_app.command("info")
+@with_option_groups
+def info(store: Store, common: Common) -> None:
+    """Show what a store holds, and what its hops take of the disk."""
+    facts = _facts(store)
+    if common.as_json:
+        print_json(facts)
+        return
+    screen().print(facts_table(_rows(facts)))
+
+
+@store_app.command("verify")
+@with_option_groups
+def verify(store: Store, common: Common) -> None:
+    """Read every file of a store and compare it with what was written."""
+    from adagcn.formats.graph_store import verify_store
+
+    found = dict(verify_store(store))
+    damaged = [name for name, is_whole in found.items() if not is_whole]
+    if common.as_json:
+        print_json({"store": store, "files": len(found), "damaged": damaged})
+    elif not damaged:
+        screen().print(f"{counted(len(found), 'file')} of {store} are as they were written.")
+    if damaged:
+        raise IntegrityError(
+            "AGC-G1409",
+            f"{counted(len(damaged), 'file')} of the store {str(store)!r} are missing or damaged",
+            got=", ".join(damaged),
+            fix="make the store again with adagcn store build",
+        )
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    from adagcn.formats.graph_store import read_manifest
+    from adagcn.graph import Graph
+
+    graph, manifest = Graph.from_store(folder), read_manifest(folder)
+    hops = sum(path.stat().st_size for path in (folder / "hops").rglob("*") if path.is_file())
+    return {
+        **graph_facts(graph),
+        "path": folder,
+        "name": graph.name,
+        "files": len(manifest.files),
+        "bytes": sum(file.bytes for file in manifest.files.values()),
+        "bytes_of_hops": hops,
+    }
+
+
+def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    sizes = f"{facts['bytes'] / 1e6:,.1f} MB in {counted(facts['files'], 'file')}"
+    return [
+        *graph_rows(facts),
+        ("size", sizes),
+        ("hops", f"{facts['bytes_of_hops'] / 1e6:,.1f} MB"),
+    ]
