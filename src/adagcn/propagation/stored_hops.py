@@ -261,13 +261,19 @@ class Workplace:
     """
 
     def __init__(self, folder: Path) -> None:
-        for number in count():
-            self.folder = folder if number == 0 else folder.with_name(f"{folder.name}-{number}")
-            make_folder(self.folder)
-            lock = _locked(self.folder / "lock")
-            if lock is not None:
-                break
+        self.folder, lock = _claimed(folder)
         weakref.finalize(self, _leave, self.folder, lock).atexit = False
+
+
+def _claimed(folder: Path) -> tuple[Path, IO[bytes]]:
+    """Return a folder that nobody else is at work in, and what keeps it so."""
+    for number in count():
+        mine = folder if number == 0 else folder.with_name(f"{folder.name}-{number}")
+        make_folder(mine)
+        lock = _locked(mine / "lock")
+        if lock is not None:
+            return mine, lock
+    raise AssertionError("numbers do not end")
 
 
 def _locked(path: Path) -> IO[bytes] | None:
