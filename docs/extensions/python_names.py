@@ -43,6 +43,7 @@ _INTERNAL = {
     "settings",
     "values_in_force",
 }
+_VALUES = {"adagcn.data.CATALOG": "Every data set by its key, each a :class:`adagcn.data.DataSet`."}
 _IN_FULL = "adagcn.AdaGCNClassifier"  # the methods of the other models are the same
 
 
@@ -53,7 +54,8 @@ def public_names() -> dict[str, list[str]]:
         if not name.startswith("__"):
             room = adagcn._HOME[name].split(".")[1]
             groups[_GROUPS.get(room, "models")].append(f"adagcn.{name}")
-    groups["data"] += [f"adagcn.data.{name}" for name in data.__all__ if name != "load_dataset"]
+    others = [f"adagcn.data.{name}" for name in data.__all__ if name != "load_dataset"]
+    groups["data"] += sorted(others, key=lambda name: not inspect.isroutine(_found(name)))
     groups["doctor"] += [f"adagcn.doctor.{name}" for name in doctor.__all__]
     groups["callbacks"] += [name for name in _defined(events) if name.endswith("Event")]
     groups["explanations"] += _defined(explanations)
@@ -101,9 +103,10 @@ def _home(file: str, name: str) -> str:
 
 def _block(name: str) -> str:
     what = _found(name)
+    if inspect.isroutine(what):
+        return _rst([f".. autofunction:: {name}"])
     if not inspect.isclass(what):
-        kind = "function" if inspect.isroutine(what) else "data"
-        return _rst([f".. auto{kind}:: {name}"])
+        return _rst([f".. py:data:: {name}", "", f"   {_VALUES[name]}"])
     options = [f".. autoclass:: {name}"]
     if issubclass(what, Exception) and what is not adagcn.AdaGCNError:
         return _rst([*options, "   :show-inheritance:"])
