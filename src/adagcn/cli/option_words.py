@@ -44,6 +44,7 @@ OPTIONS = {
 FLAGS = {
     "header=False": "--no-header",
     "offline=True": "--offline",
+    "proba=True": "--proba",
     "refit=True": "--refit",
 }
 # Remedies inside a warning that a program can follow and a command cannot.

@@ -71,6 +71,7 @@ def _most_probable(proba: NDArray[Any], classes: NDArray[Any], n: int) -> dict[s
             f"top must be a whole number from 1 to {len(classes)}, since the model has "
             f"{counted(len(classes), 'label')}",
             got=n,
+            fix="name fewer labels, or use proba=True for the probability of every label",
         )
     order = np.argsort(-proba, axis=1, kind="stable")  # stable: among equals the first, as argmax
     columns: dict[str, NDArray[Any]] = {}
