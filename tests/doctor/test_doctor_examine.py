@@ -219,3 +219,8 @@ def test_what_cannot_be_used_is_refused(planted, how, code):
 def test_only_a_graph_is_examined(graph, code):
     with pytest.raises(InputError, match=code):
         examine(graph)
+
+
+def test_features_too_large_to_compute_with_are_refused():
+    with pytest.raises(InputError, match="AGC-I404"):
+        examine(Graph.from_edges([(0, 1)], features=np.array([[1e30], [1.0]])))

@@ -289,8 +289,8 @@ def _coverage(found: Diagnosis) -> Sentences:
             "structure",
             f"{counted(structure.isolated, 'node')} "
             f"({_percent(structure.isolated / structure.n_nodes)}) "
-            f"{'has' if structure.isolated == 1 else 'have'} no neighbors: for them every hop is "
-            "the same.",
+            f"{'has' if structure.isolated == 1 else 'have'} no neighbors: every hop leaves their "
+            "features as they are.",
         )
 
 
@@ -308,7 +308,7 @@ def _columns(found: Diagnosis) -> Sentences:
     if idle:
         yield (
             "features",
-            f"Of {counted(checks.n_columns, 'feature column')}, {_and(idle)}: they add cost and no "
+            f"Of {counted(checks.n_columns, 'feature column')}, {_and(idle)}: cost without "
             "information.",
         )
     if checks.rows_without:

@@ -33,6 +33,7 @@ from adagcn.graph import Features, Graph
 from adagcn.models.support.problem import checked_graph
 from adagcn.propagation.hops import Hop, hop_stream
 from adagcn.propagation.normalize import make_propagator
+from adagcn.propagation.scaling import check_magnitude
 from adagcn.training.random_streams import numpy_stream
 
 N_HOPS = 10
@@ -84,7 +85,8 @@ def examine(
     Raises
     ------
     InputError
-        If ``graph`` is not a graph, or ``seed`` or ``n_hops`` cannot be used.
+        If ``graph`` is not a graph, ``seed`` or ``n_hops`` cannot be used, or features are too
+        large to compute with.
 
     Examples
     --------
@@ -94,6 +96,7 @@ def examine(
     (300, 4)
     """
     _check(graph, seed, n_hops)
+    check_magnitude(graph.features)  # as a fit would
     features = feature_checks(graph, rng=_stream(seed, "leakage"))
     looked = hop_features(graph, scaled=features.very_different, rng=_stream(seed, "directions"))
     nodes = JudgedNodes.drawn(graph, rng=_stream(seed, "judged"))
