@@ -34,8 +34,9 @@ def test_a_page_of_a_model_on_own_tables(run_cli, tables, fitted, tmp_path):
     assert shown.code == 0, shown.stderr
     page = out.read_text(encoding="utf-8")
     accuracy = re.search(r"accuracy\s+(\d+\.\d %)", shown.stdout)[1]
-    assert accuracy in page
+    assert accuracy.replace(" ", "&nbsp;") in page
     assert "banana" in page
+    assert "<title>adagcn on edges.csv</title>" in page
     assert 'id="advice"' in page
     evaluated = run_cli("evaluate", f"{fitted}", *tables.with_labels, "--json")
     facts = json.loads(evaluated.stdout)

@@ -126,7 +126,7 @@ def test_the_headline_is_what_the_model_scores(graph, page):
     assert page.facts["accuracy"] == accuracy
     low, high = page.facts["interval"]
     assert low < accuracy < high
-    assert f"{100 * accuracy:.1f} %" in page.html()
+    assert f"{100 * accuracy:.1f}&nbsp;%" in page.html()
     assert page.content["depth"]["stages"][-1]["right"] == round(accuracy * len(ids))
     by_depth = [each for each in model.staged_score(ids, labels)]
     right = [each["right"] / len(ids) for each in page.content["depth"]["stages"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -168,6 +168,8 @@ def _of_model(
         fitted = load_model(source.model, graph=graph)
         split = as_fitted(_split(graph, options, splits), graph, fitted)
         check_kind_of_labels(graph, fitted.classes_)
+        if graph.name is None:  # the page needs a title
+            graph = replace(graph, name=Path(str(options.edges)).name)
         page = model_page(
             fitted, graph, split, metric=splits.metric, seed=common.seed, advice=source.advice
         )

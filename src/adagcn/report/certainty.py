@@ -18,6 +18,7 @@ from adagcn.explain.prediction_sets import nodes_needed, prediction_sets
 from adagcn.report import model_figures as figures
 from adagcn.report.examined import Examined, label_names
 from adagcn.report.inline_svg import inline_svg
+from adagcn.report.performance import percent
 
 _COVERAGE = 0.9
 _NEAR = 0.03  # mean confidence and accuracy this close: neither too sure nor too modest
@@ -57,9 +58,8 @@ def _described(seen: Examined, error: float) -> str:
     else:
         judged = "The model is less sure than it could be"
     return (
-        f"{judged}: its mean probability is {100 * sure:.1f} %, and {100 * right:.1f} % are right. "
-        f"The expected calibration error, the mean gap of the two over bins, is "
-        f"{100 * error:.1f} %."
+        f"{judged}: its mean probability is {percent(sure)}, and {percent(right)} are right. "
+        f"The expected calibration error, the mean gap of the two over bins, is {percent(error)}."
     )
 
 

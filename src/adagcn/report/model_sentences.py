@@ -75,13 +75,15 @@ def _boosted(model: Any) -> str | None:
     """Return how boosting over hops works, with the numbers of this model."""
     if model.model_key not in ("adagcn", "adasgc"):
         return _HOW.get(model.model_key)
-    n_layers = len(model.layers_)
+    n_layers, start = len(model.layers_), "a node's own features"
+    if model.node_columns_ is not None:
+        start = "a node's place in the graph (there are no features)"
     if n_layers == 1:
-        return f"It looks at a node's own features alone, with {_learner(model)}."
+        return f"It looks at {start} alone, with {_learner(model)}."
     n_votes = len(voting_hops(model))
     votes = "the votes" if n_votes == n_layers else f"the votes of the last {n_votes}"
     return (
-        f"It looks at a node's own features, then at the average over its neighbors, over their "
+        f"It looks at {start}, then at the average over its neighbors, over their "
         f"neighbors, and so on, up to {n_layers - 1} steps away; {_learner(model)} votes on each "
         f"of these {n_layers} views, and the label with the largest sum of {votes} wins."
     )

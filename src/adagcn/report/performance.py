@@ -15,6 +15,7 @@ from adagcn.report.model_sentences import voting_hops, what_it_does
 from adagcn.report.scored_nodes import confusion, shown_depths, wilson_interval
 
 MOST_LABELS = 25  # of a confusion matrix that can still be read
+_SHORT = 4  # letters of labels that can head a column themselves
 
 
 def headline(seen: Examined) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def headline(seen: Examined) -> dict[str, Any]:
     n_right, n = int(scored.right.sum()), len(scored.truth)
     low, high = wilson_interval(n_right, n)
     counts = np.bincount(scored.truth, minlength=len(scored.names))
+    frequent = scored.names[int(counts.argmax())]
     return {
         "accuracy": n_right / n,
         "low": low,
@@ -30,9 +32,19 @@ def headline(seen: Examined) -> dict[str, Any]:
         "n": n,
         "n_right": n_right,
         "chance": float(counts.max() / n),
-        "frequent": scored.names[int(counts.argmax())],
+        "frequent": frequent,
+        "verdict": _verdict(low, high, float(counts.max() / n)),
         "does": what_it_does(seen.model, len(seen.trained)),
     }
+
+
+def _verdict(low: float, high: float, chance: float) -> str:
+    """Return in words whether a model does better than one that always gives one answer."""
+    if low > chance:
+        return "The model is clearly better than that: its interval lies above the tick."
+    if high < chance:
+        return "The model is worse than that: its interval lies below the tick."
+    return "The model is not clearly better than that: the tick is within its interval."
 
 
 def other_measures(seen: Examined, first: Metric = "accuracy") -> list[dict[str, Any]]:
@@ -69,8 +81,11 @@ def depth_section(seen: Examined) -> dict[str, Any] | None:
     intervals = [wilson_interval(int(each), n) for each in right]
     best = int(np.argmax(accuracy))
     figure = figures.depth_curve(accuracy, intervals, headline(seen)["chance"])
+    start = "hop 0 alone"
+    if not seen.graph.has_node_columns:
+        start = "the node's own features alone (hop 0)"
     described = (
-        f"Accuracy is {percent(accuracy[0])} with the node's own features alone, "
+        f"Accuracy is {percent(accuracy[0])} with {start}, "
         f"{percent(accuracy[-1])} with all {n_depths} layers, and highest with hops 0 to {best}: "
         f"{percent(accuracy[best])}."
     )
@@ -130,7 +145,7 @@ def weights_section(seen: Examined) -> dict[str, str] | None:
     described = (
         f"The {n_train:,} training nodes start with their first weights. On the last layer the "
         f"largest weight is {shares[-1].max():.3g} times an equal share, and the weights rest on "
-        f"{100 * size[-1]:.0f} % of the nodes."
+        f"{percent(size[-1], 0)} of the nodes."
     )
     svg = inline_svg(
         figures.weight_bands(np.maximum(shares, 1e-6)),
@@ -148,11 +163,17 @@ def class_section(seen: Examined) -> dict[str, Any]:
     final = confusion(scored.truth, scored.predicted, n_labels)
     rows = [_class_row(scored.names, final, label) for label in range(n_labels)]
     if n_labels > MOST_LABELS:
-        return {"rows": rows, "matrix": None, "pairs": _confused_pairs(scored.names, final)}
+        return {
+            "rows": rows,
+            "short": False,
+            "matrix": None,
+            "pairs": _confused_pairs(scored.names, final),
+        }
     depths = shown_depths(len(seen.staged))
     tables = [confusion(scored.truth, seen.staged[depth, :n], n_labels) for depth in depths]
     return {
         "rows": rows,
+        "short": max(map(len, scored.names)) <= _SHORT,
         "matrix": final.tolist(),
         "by_depth": [table.ravel().tolist() for table in tables],
         "pairs": _confused_pairs(scored.names, final),
@@ -190,9 +211,9 @@ def _confused_pairs(names: tuple[str, ...], table: NDArray[np.int64]) -> list[di
 
 
 def percent(share: float | None, decimals: int = 1) -> str:
-    """Return a share of one as a percentage, a dash for none.
+    r"""Return a share of one as a percentage that no line break parts, a dash for none.
 
     >>> percent(0.8259), percent(None)
-    ('82.6 %', '–')
+    ('82.6\xa0%', '–')
     """
-    return "–" if share is None else f"{100 * share:.{decimals}f} %"
+    return "–" if share is None else f"{100 * share:.{decimals}f}\u00a0%"
