@@ -120,6 +120,19 @@ def doctor() -> None:
     photograph_terminal("gallery-doctor", "doctor", "cora", lines=26)
 
 
+def front() -> None:
+    """A report, and an explanation before it: the picture of the README and the front page."""
+    page = Image.open(IMAGES / "gallery-report.png").convert("RGB")
+    terminal = Image.open(IMAGES / "gallery-explanation.png").convert("RGB")
+    terminal = terminal.crop((0, 0, terminal.width, 424))  # down to the last hop
+    canvas = Image.new("RGB", (1500, 1028), "#dfe3ea")
+    for picture, place in ((page, (30, 30)), (terminal, (596, 574))):
+        shadow = Image.new("RGB", (picture.width + 2, picture.height + 2), "#8d94a1")
+        canvas.paste(shadow, (place[0] - 1, place[1] - 1))
+        canvas.paste(picture, place)
+    save("gallery-front", canvas.quantize(96, dither=Image.Dither.NONE))
+
+
 def demo() -> None:
     """The figure of the demo."""
     run("demo")
@@ -136,7 +149,7 @@ def compare() -> None:
 
 
 PICTURES: dict[str, Callable[[], None]] = {
-    each.__name__: each for each in (report, explanation, doctor, demo, compare)
+    each.__name__: each for each in (report, explanation, front, doctor, demo, compare)
 }
 
 
