@@ -47,6 +47,12 @@ def test_tables_of_the_documentation_are_what_the_ledger_prints(tool, ledger):
     assert n_tables > 5
 
 
+def test_tables_of_calibration_are_what_its_record_prints(tool, tmp_path):
+    text = (ROOT / "docs" / "how-sure.md").read_text(encoding="utf-8")
+    assert text.count("<!-- adagcn bench calibration --part ") == 2
+    assert tool.filled(text, tmp_path / "no ledger") == text, "run tools/fill_tables.py"
+
+
 @pytest.mark.dataset
 @pytest.mark.full
 def test_numbers_in_sentences_are_what_the_ledger_has(tool, ledger):

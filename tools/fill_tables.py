@@ -1,7 +1,8 @@
 """Fill the tables and numbers of the documentation from the committed ledger.
 
-A table that stands below a comment such as ``<!-- adagcn reproduce table2 --models adagcn -->`` is
-what that command prints; ``page_numbers.py`` says how a number in a sentence is marked.
+A table that stands below a comment such as ``<!-- adagcn reproduce table2 --models adagcn -->`` or
+``<!-- adagcn bench calibration --part sets -->`` is what that command prints of what is recorded;
+``page_numbers.py`` says how a number in a sentence is marked.
 ``python tools/fill_tables.py`` writes both anew; the tests check that none is out of date.
 """
 
@@ -23,13 +24,16 @@ from adagcn.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 LEDGER = ROOT / "results" / "ledger.jsonl.gz"
+CALIBRATION = ROOT / "results" / "calibration.jsonl"
 PAGES = sorted(
     page
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     if "_build" not in page.parts
 )
 
-_TABLE = re.compile(r"(<!-- adagcn reproduce (?P<words>.+?) -->\n\n)(?P<table>(?:\|.*\n)*)")
+_TABLE = re.compile(
+    r"(<!-- adagcn (?P<words>(?:reproduce|bench calibration) .+?) -->\n\n)(?P<table>(?:\|.*\n)*)"
+)
 
 
 def filled(text: str, ledger: Path) -> str:
@@ -48,20 +52,21 @@ def numbered(text: str, ledger: Path) -> str:
 
 
 def printed(words: list[str], ledger: Path) -> str:
-    """Return the table that ``adagcn reproduce`` prints for these words."""
-    lines = _reproduced([*words, "--format", "md"], ledger).splitlines(keepends=True)
+    """Return the table that a command prints."""
+    lines = _printed([*words, "--format", "md"], ledger).splitlines(keepends=True)
     return "".join(line for line in lines if line.startswith("|"))
 
 
 @cache
 def facts(words: str, ledger: Path) -> Any:
     """Return what ``adagcn reproduce`` prints for these words as JSON."""
-    return json.loads(_reproduced([*words.split(), "--json", "--timing"], ledger))
+    return json.loads(_printed(["reproduce", *words.split(), "--json", "--timing"], ledger))
 
 
-def _reproduced(words: list[str], ledger: Path) -> str:
+def _printed(words: list[str], ledger: Path) -> str:
     out = io.StringIO()
-    command = ["reproduce", *words, "--ledger", str(ledger), "--no-training", "--quiet"]
+    record = ["--ledger", str(ledger)] if words[0] == "reproduce" else ["--keep", str(CALIBRATION)]
+    command = [*words, *record, "--no-training", "--quiet"]
     with contextlib.redirect_stdout(out):
         code = main(command)
     if code != 0:

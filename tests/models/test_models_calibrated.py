@@ -83,6 +83,17 @@ def test_sets_cover_about_what_is_asked(graph, nodes, sure):
     assert len(sure.predict_set([])) == 0
 
 
+def test_a_frame_has_the_sets(nodes, sure):
+    rest = nodes[-1]
+    frame = sure.predict_frame(rest, coverage=0.9)
+    sets = sure.predict_set(rest, 0.9)
+    assert [list(each) for each in frame["set"]] == [each.tolist() for each in sets]
+    assert frame["set_size"].tolist() == sets.sizes.tolist()
+    assert "set" not in sure.predict_frame(rest)
+    with pytest.raises(InputError, match="AGC-I1352"):
+        sure.predict_frame(rest, coverage=1.2)
+
+
 def test_a_model_without_calibration_nodes_has_no_sets(graph, nodes):
     plain = fitted(graph, nodes, calibration=False)
     with pytest.raises(InputError, match=r"no calibration nodes.*X_cal and y_cal.*AGC-I1354"):
