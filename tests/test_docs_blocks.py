@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import page_blocks
@@ -34,6 +35,12 @@ def test_the_blocks_of_a_page_run_and_print_what_it_shows(path, tmp_path, monkey
     for block, expected, printed in page_blocks.run_page(page, tmp_path):
         wrong = page_blocks.difference(expected, printed)
         assert wrong is None, f"{path.name}, line {block.line}: {wrong}"
+
+
+def test_no_block_escapes_because_it_has_no_language():
+    for path in PAGES:
+        fences = re.findall(r"^```(.*)\n.*?^```$", path.read_text(encoding="utf-8"), re.M | re.S)
+        assert all(fences), path
 
 
 def test_few_blocks_are_not_run_and_each_says_why():
