@@ -7,11 +7,14 @@ import json
 
 import pytest
 from browser_fixtures import chromium, prefer, resize
-from report_fixtures import HOSTILE, fitted, hostile_graph
+from report_fixtures import HOSTILE, finished_run, fitted, hostile_graph
 
+from adagcn.experiments.ledger import LedgerRow
+from adagcn.report.ledger_page import ledger_page
 from adagcn.report.model_page import model_page
 from adagcn.report.page import write_page
 
+SCRIPT = HOSTILE[0]
 DATA = "JSON.parse(document.getElementById('page-data').textContent)"
 
 
@@ -266,3 +269,29 @@ def test_a_label_that_is_a_script_does_not_run(page):
     )
     assert page.execute_script("return window.wasRun === undefined")  # the policy forbids it
     assert any("Content Security Policy" in entry["message"] for entry in page.get_log("browser"))
+
+
+@pytest.mark.full
+def test_a_page_of_runs_sorts_and_stays_within_a_phone(window, tmp_path):
+    rows = [
+        LedgerRow(key=run.key, run=run, result=result)
+        for run, result in (finished_run(model, split) for model in "abc" for split in range(3))
+    ]
+    path = tmp_path / "runs.html"
+    write_page(path, ledger_page(rows, SCRIPT))
+    prefer(window, "dark")
+    resize(window, 400)
+    window.get_log("browser")
+    window.get(path.as_uri())
+    assert window.get_log("browser") == []
+    assert window.execute_script("return document.documentElement.scrollWidth") <= 400
+    assert SCRIPT in find(window, "h1").text
+    heading = find(window, "#panel-0 thead").find_element("xpath", ".//button[contains(., 'mean')]")
+    click(window, heading)
+    means = [float(text) for text in texts(window, "#panel-0 tbody td strong")]
+    assert means == sorted(means, reverse=True)
+    assert len(means) == 3
+    color = window.execute_script(
+        "return getComputedStyle(document.querySelector('svg.figure text')).fill"
+    )
+    assert color != "rgb(0, 0, 0)"

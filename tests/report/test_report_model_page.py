@@ -152,18 +152,18 @@ def test_figures_follow_the_theme_and_have_text_alternatives(html):
 
 def test_a_model_knows_whether_it_was_fitted_on_the_split(graph):
     model, split = fitted(graph)
-    assert "had no part in the fit" in model_page(model, graph, split).content["fit"]
+    assert "had no part in the fit" in model_page(model, graph, split, advice=False).content["fit"]
     other = make_split(graph, "holdout:1")
-    assert "not fitted on the split" in model_page(model, graph, other).content["fit"]
+    assert "not fitted on the split" in model_page(model, graph, other, advice=False).content["fit"]
     every = replace(split, name="none")
-    page = model_page(model, graph, every)
+    page = model_page(model, graph, every, advice=False)
     assert page.facts["nodes"] == len(graph.labeled_nodes)
     assert "Every labeled node is scored" in page.content["fit"]
 
 
 def test_a_model_that_is_not_boosted_has_the_sections_that_apply(graph):
     model, split = fitted(graph, "appnp", preset="paper", max_epochs=5)
-    page = model_page(model, graph, split)
+    page = model_page(model, graph, split, advice=False)
     found = Elements(page.html())
     assert {"summary", "labels", "map", "data", "settings"} <= set(found.ids)
     assert not {"depth", "choices"} & set(found.ids)
@@ -172,10 +172,10 @@ def test_a_model_that_is_not_boosted_has_the_sections_that_apply(graph):
 
 def test_node_weights_are_drawn_where_they_move(graph):
     model, split = fitted(graph, preset="tuned", n_layers=3, max_epochs=5, reweight_rate=1.0)
-    section = model_page(model, graph, split).content["weights"]
+    section = model_page(model, graph, split, advice=False).content["weights"]
     assert "<svg" in section["svg"]
     model, split = fitted(graph, preset="tuned", n_layers=3, max_epochs=5)
-    section = model_page(model, graph, split).content["weights"]
+    section = model_page(model, graph, split, advice=False).content["weights"]
     assert "svg" not in section
     assert "does not re-weight" in section["words"]
 
@@ -186,7 +186,7 @@ def test_two_labels_and_a_handful_of_nodes_are_enough():
     features = np.repeat(np.eye(2, dtype=np.float32), 6, axis=0)
     graph = Graph.from_edges(edges, features=features, labels=labels)
     model, split = fitted(graph)
-    page = model_page(model, graph, split)
+    page = model_page(model, graph, split, advice=False)
     assert page.facts["map_nodes"] <= 12
     Elements(page.html())
 
@@ -196,7 +196,7 @@ def test_a_label_that_the_model_never_saw_is_wrong_and_shown(graph):
     known = replace(graph, labels=np.where(labels == 2, -1, labels))
     model, split = fitted(known)
     whole = replace(split, score_nodes=np.flatnonzero(labels == 2), name="others")
-    page = model_page(model, graph, whole)
+    page = model_page(model, graph, whole, advice=False)
     assert page.facts["accuracy"] == 0.0
     assert "log-loss" not in page.facts["measures"]
 
@@ -208,7 +208,7 @@ def test_long_and_many_labels_stay_within_the_limit():
     classes = np.array([f"{k:02d}" + "<&>" * 3000 for k in range(n_labels)])
     graph = replace(graph, labels=labels, classes=classes)
     model, split = fitted(graph)
-    page = model_page(model, graph, split)
+    page = model_page(model, graph, split, advice=False)
     assert page.content["classes"]["matrix"] is None
     assert len(page.html().encode()) < 500_000
 

@@ -183,10 +183,12 @@
       cell.title = "hop " + stages[k].depth + ": " + data.labels[label] + ", " + data.map_confidence[k][chosen] + " %";
       strip.appendChild(cell);
       if (k === 0 || data.map_labels[k - 1][chosen] !== label) {
-        words.push("from hop " + stages[k].depth + " on " + data.labels[label]);
+        words.push("from hop " + stages[k].depth + " on: " + data.labels[label]);
       }
     });
-    var sentence = words.join(", then ");
+    var sentence = words.length === 1
+      ? "the same at every hop: " + data.labels[data.map_labels[at][chosen]]
+      : words.join(", then ");
     strip.setAttribute("aria-label", sentence);
     said.appendChild(strip);
     said.appendChild(make("p", "small", sentence.charAt(0).toUpperCase() + sentence.slice(1) + "."));
