@@ -14,12 +14,15 @@ from adagcn.cli.campaign_options import DEFAULT_LEDGER
 from adagcn.cli.graph_options import GraphOptions, graph_facts
 from adagcn.cli.options import Common, Force, with_option_groups
 from adagcn.cli.output import check_out, facts_table, note, percent, print_result
-from adagcn.cli.split_options import SplitOptions, check_measurable, check_scored, label_counts
+from adagcn.cli.split_options import SplitOptions, check_scored, label_counts
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from adagcn.data import Split
     from adagcn.graph import Graph
+    from adagcn.models.support.measures import Metric
     from adagcn.report.page import Page
 
 
@@ -168,6 +171,7 @@ def _of_model(
         fitted = load_model(source.model, graph=graph)
         split = as_fitted(_split(graph, options, splits), graph, fitted)
         check_kind_of_labels(graph, fitted.classes_)
+        _check_measure(graph, split, splits.metric, fitted.classes_)
         if graph.name is None:  # the page needs a title
             graph = replace(graph, name=Path(str(options.edges)).name)
         page = model_page(
@@ -197,8 +201,18 @@ def _split(graph: Graph, options: GraphOptions, splits: SplitOptions) -> Split:
         note("every label is scored; these may include those that the model was trained on")
     else:
         check_scored(split)
-        check_measurable(splits.metric, graph, split)
     return split
+
+
+def _check_measure(graph: Graph, split: Split, metric: Metric, classes: NDArray[Any]) -> None:
+    """Refuse a measure that has no value on the scored nodes."""
+    from adagcn.models.support.measures import undefined
+
+    scored = graph.labeled_nodes if split.name == "none" else split.score_nodes
+    reason = undefined(metric, graph.ids_and_labels(scored)[1], classes)
+    if reason is not None:
+        problem = f"--metric {metric} has no value on the scored nodes: {reason}"
+        raise InputError("AGC-I1409", problem, fix="use another metric or split")
 
 
 def _model_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
