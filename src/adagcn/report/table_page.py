@@ -127,8 +127,8 @@ def _lead(panels: Sequence[dict[str, Any]]) -> str:
         return ""
     above = sum(gap > 0 for gap in gaps)
     return (
-        f"The paper reports {counted(len(gaps), 'number')} that we have run. Ours is higher in "
-        f"{above} and lower in {len(gaps) - above}; the mean difference is "
+        f"The paper has a number beside {counted(len(gaps), 'mean')} of ours. Ours is higher in "
+        f"{above} and not in {len(gaps) - above}; the mean difference is "
         f"{_points(fmean(gaps))} points, the largest {_points(max(gaps, key=abs))}."
     )
 
