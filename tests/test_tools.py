@@ -113,3 +113,26 @@ def test_the_release_stops_where_there_is_no_section(words, message):
     outcome = run("changelog_section", *words)
     assert (outcome.returncode, outcome.stdout) == (1, "")
     assert message in outcome.stderr
+
+
+def test_the_picture_of_hops_shows_what_its_caption_says():
+    votes = load("concept_pictures").votes_by_hop(7)
+    assert votes[0] < 0 < votes[1:].min()  # its own words say orange, every later hop blue
+    assert votes.sum() == pytest.approx(16.6, abs=1.0)
+
+
+@pytest.mark.parametrize("name", ["architecture", "comparison"])
+def test_the_pictures_of_the_concepts_are_drawn(name):
+    drawing = load("concept_pictures")
+    assert len(drawing.PICTURES[f"concept-{name}"]().axes) == 1
+
+
+def test_pictures_of_the_guides_are_small_and_each_is_shown():
+    docs = TOOLS.parent / "docs"
+    pages = [page for page in docs.rglob("*.md") if "_build" not in page.parts]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    pictures = [*docs.glob("images/gallery-*"), *docs.glob("images/concept-*")]
+    assert len(pictures) == 10
+    for picture in pictures:
+        assert picture.stat().st_size < 150_000, picture.name
+        assert picture.name in text, f"no page shows {picture.name}"

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
+from PIL import Image, ImageOps
 
 from adagcn.cli import main
 
@@ -76,6 +76,13 @@ def in_few_colors(picture: bytes, n_colors: int = 96) -> Image.Image:
     )
 
 
+def framed(picture: bytes, margin: int = 0) -> Image.Image:
+    """A picture of a white page with a border, so that it ends where one sees it."""
+    page = ImageOps.expand(Image.open(io.BytesIO(picture)).convert("RGB"), margin, "white")
+    framed = ImageOps.expand(page, 1, "#c4cad3")
+    return framed.quantize(96, dither=Image.Dither.NONE)
+
+
 def save(name: str, picture: Image.Image) -> None:
     path = IMAGES / f"{name}.png"
     picture.save(path, optimize=True)
@@ -103,11 +110,11 @@ def report() -> None:
     page = Path("page.html").resolve().as_uri()
     with browser(1240, 980) as driver:
         driver.get(page)
-        save("gallery-report", in_few_colors(driver.get_screenshot_as_png()))
+        save("gallery-report", framed(driver.get_screenshot_as_png()))
     with browser(1240, 1400) as driver:
         driver.get(page)
         section = driver.find_element("id", "map")
-        save("gallery-map", in_few_colors(section.screenshot_as_png))
+        save("gallery-map", framed(section.screenshot_as_png, margin=18))
 
 
 def explanation() -> None:
