@@ -25,6 +25,9 @@ from adagcn.errors import AdaGCNError, InputError
 from adagcn.models import MODELS
 from adagcn.models.support.graph_model import GraphModelClassifier
 
+# Which row of a study stands in for a graph is no fault.
+pytestmark = pytest.mark.filterwarnings("ignore::adagcn.errors.PresetNotice")
+
 # Short enough for a suite, long enough to learn something.
 QUICK = {"n_layers": 3, "max_epochs": 15, "random_state": 0}
 QUICK_SYSTEM = {"max_epochs": 100, "random_state": 0}  # one training instead of one per layer

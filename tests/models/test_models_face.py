@@ -48,6 +48,7 @@ def test_constructor_settings_and_documentation_name_the_same(model):
     }
 
 
+@pytest.mark.filterwarnings("ignore::adagcn.errors.PresetNotice")
 @every_model
 @pytest.mark.filterwarnings("ignore:the paper has no settings")
 def test_the_documented_values_are_those_that_a_fit_uses(model, task):

@@ -18,6 +18,9 @@ from adagcn.errors import InputError, ResourceError
 from adagcn.models import MODELS, Variant
 from adagcn.propagation.hops import hop_stream
 
+# Which row of a study stands in for a graph is no fault.
+pytestmark = pytest.mark.filterwarnings("ignore::adagcn.errors.PresetNotice")
+
 WIDE = [key for key, model in MODELS.items() if "hidden_units" in model.settable()]
 
 

@@ -32,6 +32,9 @@ from adagcn.models.support.model_file import (
     read_model,
 )
 
+# Which row of a study stands in for a graph is no fault.
+pytestmark = pytest.mark.filterwarnings("ignore::adagcn.errors.PresetNotice")
+
 QUICK = {"preset": "tuned", "n_layers": 2, "max_epochs": 5, "random_state": 0}
 
 
