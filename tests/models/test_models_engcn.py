@@ -126,7 +126,7 @@ def test_all_hops_by_hand(problem, n_heads, threshold):
         power = matrix @ power
     assert (threshold == NONE) == ((classes >= 0).sum() == 6)
     expected = mean_votes(total, 3)
-    np.testing.assert_allclose(fit.log_proba(problem.inputs, ALL), expected, atol=1e-9, rtol=0)
+    np.testing.assert_allclose(fit.log_proba(problem.inputs, ALL), expected, atol=1e-10, rtol=0)
 
 
 def test_without_labels_it_is_unweighted_hop_boosting(problem):
@@ -170,7 +170,7 @@ def test_without_labels_it_is_unweighted_hop_boosting(problem):
         for layer, hop in zip(layers, again, strict=False)
     ]
     expected = Combination().combined(pairs).log_proba()
-    np.testing.assert_allclose(fit.log_proba(problem.inputs, ALL), expected, atol=1e-9, rtol=0)
+    np.testing.assert_allclose(fit.log_proba(problem.inputs, ALL), expected, atol=1e-10, rtol=0)
 
 
 def test_returned_shares_are_the_diagonals_of_powers(inputs):
