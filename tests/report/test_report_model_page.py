@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -11,9 +12,12 @@ import numpy as np
 import pytest
 from report_fixtures import HOSTILE, fitted, hostile_graph
 
-from adagcn.data import make_split
+from adagcn.data import load_dataset, make_split, with_calibration
+from adagcn.data.nodesets import fit_on_split
 from adagcn.errors import ResourceError
+from adagcn.explain.calibration import expected_calibration_error
 from adagcn.graph import Graph
+from adagcn.models.support.registry import build_model
 from adagcn.report import page as pages
 from adagcn.report.model_page import model_page
 from adagcn.report.page import LARGEST, Page, script_json, write_page
@@ -257,3 +261,70 @@ def test_a_page_without_jinja_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(pages, "find_spec", lambda name: None)
     with pytest.raises(ResourceError, match=r"adagcn\[report\]"):
         Page("model.html", {}).html()
+
+
+def test_reasons_add_up_to_the_margin(graph, page):
+    model, _ = fitted(graph)
+    cards = page.content["hard"]["cards"]
+    assert len(cards) == 12
+    for card in cards:
+        assert sum(part["part"] for part in card["hops"]["rows"]) == pytest.approx(card["log_odds"])
+        assert max(part["width"] for part in card["hops"]["rows"]) == 1.0
+        assert card["features"]["rows"][0]["name"].startswith("<u>column</u>")
+    data = page.content["script_data"]
+    nodes = [node for node in graph.node_ids if str(node) in {each["id"] for each in data["nodes"]}]
+    found = model.explain(nodes, n_features=0, n_neighbors=0)
+    sums = [sum(parts) for parts in data["map_parts"]]
+    assert sums == pytest.approx([each.margin for each in found], abs=0.01)
+
+
+def test_the_hop_figure_is_of_the_hops_that_vote(graph, page):
+    model, _ = fitted(graph)
+    assert page.content["script_data"]["voting"] == [4, 5, 6, 7]
+    assert len(model.layers_) == 8
+    assert "the last 4 vote" in page.content["depth"]["voting"]
+
+
+def test_the_advice_never_sees_a_scored_label(graph):
+    model, split = fitted(graph)
+    section = model_page(model, graph, split).content["advice"]
+    assert section["n_labels"] == len(split.train_nodes) + len(split.stop_nodes)
+    labels = graph.labels.copy()
+    labels[split.score_nodes] = (labels[split.score_nodes] + 1) % 3
+    other = model_page(model, replace(graph, labels=labels), split).content["advice"]
+    assert other == section
+
+
+def test_calibration_and_prediction_sets_have_their_numbers(graph):
+    chosen = with_calibration(make_split(graph, "holdout:0", stop=40), 20)
+    model = build_model("adagcn", graph, preset="instant", random_state=0)
+    model.set_params(calibrate="temperature")
+    fit_on_split(model, graph, chosen)
+    page = model_page(model, graph, chosen, advice=False)
+    section = page.content["certainty"]
+    ids, labels = graph.ids_and_labels(chosen.score_nodes)
+    proba = model.predict_proba(ids)
+    assert section["error"] == expected_calibration_error(labels, proba, model.classes_)
+    assert section["temperature"] == model.temperature_
+    model.temperature_ = None
+    plain = expected_calibration_error(labels, model.predict_proba(ids), model.classes_)
+    assert section["error_before"] == pytest.approx(plain)
+    covered = model_page(model, graph, chosen, advice=False).content["certainty"]["sets"]
+    assert section["sets"]["n_calibration"] == covered["n_calibration"] == 20
+    assert sum(each["n"] for each in section["sets"]["by_class"]) == len(ids)
+    assert "had no part in the fit" in page.content["fit"]
+
+
+@pytest.mark.full
+@pytest.mark.dataset
+def test_a_page_costs_at_most_two_fits(dataset_dir):
+    graph = load_dataset("cora_ml", data_dir=dataset_dir)
+    model, split = fitted(graph, preset="instant", split="val:0")
+    model_page(model, graph, split).html()  # imports and first calls are nobody's cost
+    started = time.process_time()
+    model, split = fitted(graph, preset="tuned", split="val:0")
+    fit_seconds = time.process_time() - started
+    started = time.process_time()
+    size = len(model_page(model, graph, split).html().encode())
+    assert time.process_time() - started <= 2 * fit_seconds
+    assert size < LARGEST
