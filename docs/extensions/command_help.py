@@ -11,7 +11,7 @@ import typer
 from adagcn.cli.app import app
 from adagcn.cli.help_page import help_page
 
-WIDTH = 100  # columns: what fits beside the table of contents
+WIDTH = 99  # columns: what fits beside the table of contents
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
