@@ -106,6 +106,7 @@ def weight_bands(weights: NDArray[np.float64]) -> Figure:
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=7))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.minorticks_off()
     _axes(axes, "layer", "weight, 1 = equal share")
     return figure
 

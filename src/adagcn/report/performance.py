@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -79,15 +80,13 @@ def depth_section(seen: Examined) -> dict[str, Any] | None:
     right = (seen.staged[:, :n] == seen.scored.truth).sum(axis=1)
     accuracy = (right / n).tolist()
     intervals = [wilson_interval(int(each), n) for each in right]
-    best = int(np.argmax(accuracy))
     figure = figures.depth_curve(accuracy, intervals, headline(seen)["chance"])
     start = "hop 0 alone"
     if not seen.graph.has_node_columns:
         start = "the node's own features alone (hop 0)"
     described = (
-        f"Accuracy is {percent(accuracy[0])} with {start}, "
-        f"{percent(accuracy[-1])} with all {n_depths} layers, and highest with hops 0 to {best}: "
-        f"{percent(accuracy[best])}."
+        f"Accuracy is {percent(accuracy[0])} with {start} and {percent(accuracy[-1])} with all "
+        f"{n_depths} layers. {_best_depth(accuracy)}"
     )
     svg = inline_svg(figure, "depth", title="Accuracy by depth", description=described)
     depths = shown_depths(n_depths)
@@ -108,6 +107,14 @@ def depth_section(seen: Examined) -> dict[str, Any] | None:
             for depth in depths
         ],
     }
+
+
+def _best_depth(accuracy: Sequence[float]) -> str:
+    """Return which depth scores best; said to be hindsight, since the scored nodes tell it."""
+    best = int(np.argmax(accuracy))
+    if accuracy[best] == accuracy[-1]:
+        return "No smaller depth scores higher."
+    return f"In hindsight, hops 0 to {best} score highest: {percent(accuracy[best])}."
 
 
 def voting_words(model: Any) -> str:
