@@ -32,7 +32,7 @@ MOST_LINES_OF_CODE = 805
 # then predictions as frames, in the face of every model, and a remedy in every error; then graphs
 # in stores.
 MOST_FILES = 66
-MOST_LINES = 11_850
+MOST_LINES = 11_950
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -59,3 +59,14 @@ def test_what_libraries_say_of_memory_is_our_error(fails):
 def test_other_errors_pass():
     with pytest.raises(RuntimeError, match="another thing"), typed_memory_errors():
         raise RuntimeError("another thing")
+
+
+def test_a_control_group_limits_what_may_be_used(tmp_path, monkeypatch):
+    paths = [tmp_path / name for name in ("max", "limit", "none")]
+    paths[0].write_text("max\n")
+    paths[1].write_text("123456789\n")
+    monkeypatch.setattr(memory, "_GROUP_LIMITS", paths)
+    monkeypatch.setattr(memory, "physical_memory", lambda: 2**40)
+    assert memory.usable_memory() == 123456789
+    paths[1].write_text(str(2**63 - 4096))  # no limit, as version 1 says it
+    assert memory.usable_memory() == 2**40

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adagcn import AdaGCNClassifier, AdaSGCClassifier, Graph, load_model
+from adagcn import (
+    AdaGCNClassifier,
+    AdaSGCClassifier,
+    Graph,
+    InputError,
+    PresetNotice,
+    load_model,
+)
 from adagcn.data import make_split, planted_partition
 from adagcn.models.support.registry import build_model
 from adagcn.propagation import stored_hops
@@ -59,6 +66,17 @@ def test_models_are_the_same_to_the_bit(graphs, name, tmp_path):
     loaded = load_model(tmp_path / "m.adagcn", graph=graphs[1])
     np.testing.assert_array_equal(loaded.predict_proba(ids), expected)
     assert not any((graphs[1].store / "hops").iterdir()), "hops are gone after the fit"
+
+
+def test_a_store_that_is_too_large_for_a_look_falls_back(graphs, monkeypatch):
+    monkeypatch.setattr("adagcn.models.support.problem.usable_memory", lambda: 20_000)
+    with pytest.warns(PresetNotice, match="falls back to preset 'tuned'"):
+        model = fitted(lambda g: AdaGCNClassifier(g, random_state=0, **QUICK), graphs[1])
+    expected = fitted(MODELS["tuned"], graphs[0])
+    ids = graphs[0].node_ids
+    np.testing.assert_array_equal(model.predict_proba(ids), expected.predict_proba(ids))
+    with pytest.raises(InputError, match="needs the hops in memory"):
+        fitted(lambda g: AdaGCNClassifier(g, teleport="auto"), graphs[1])
 
 
 def test_other_models_read_the_store_whole(graphs):

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from adagcn.errors import ResourceError
 
 _GIB = 2**30
+_NO_LIMIT = 2**60  # more than any machine has: what version 1 says where nobody set one
+# Of the group that a container or a batch system puts a process into, versions 2 and 1.
+_GROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 # How PyTorch begins to say that there is no memory, on the CPU and on other devices.
 _REFUSALS = ("can't allocate memory", "not enough memory", "out of memory")
 
@@ -21,6 +28,16 @@ def physical_memory() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not on Windows
         return None
+
+
+def usable_memory() -> int | None:
+    """Return the bytes that this process may use: the machine's, or its control group's limit."""
+    limits = [physical_memory()]
+    for path in _GROUP_LIMITS:
+        with suppress(OSError, ValueError):  # no such group, or "max"
+            limits.append(int(path.read_text()))
+    known = [limit for limit in limits if limit is not None and limit < _NO_LIMIT]
+    return min(known) if known else None
 
 
 def check_memory(n_bytes: float, what: str, *, got: Any, fix: str) -> None:
@@ -37,7 +54,7 @@ def check_memory(n_bytes: float, what: str, *, got: Any, fix: str) -> None:
     fix : str
         What to do instead.
     """
-    there_is = physical_memory()
+    there_is = usable_memory()
     if there_is is not None and n_bytes > there_is:
         raise ResourceError(
             "AGC-R911",

@@ -293,12 +293,14 @@ class BoostedClassifier(NodeClassifier):
         """Return the settings of a fit; without stopping nodes those that need none.
 
         What a look chooses could be judged without stopping nodes, but a perceptron would train to
-        its last epoch.
+        its last epoch. A look holds hops in memory, which those of a large store are not for.
         """
         settings = self.resolved_settings()
         judged = call.X_val is not None or settings.validation_fraction > 0.0
-        if self.graph is None or judged or not adapting.is_open(settings):
+        if self.graph is None or not adapting.is_open(settings):
             return settings
+        if judged:
+            return self._affordable(settings)
         instead = self.resolved_settings("instant")
         if adapting.is_open(instead):
             raise InputError(
@@ -314,6 +316,28 @@ class BoostedClassifier(NodeClassifier):
             "validation_fraction=0.2, to let it choose",
             PresetNotice,
             stacklevel=5,
+        )
+        return instead
+
+    def _affordable(self, settings: BoostedSettings) -> BoostedSettings:
+        """Return settings whose look fits into memory: of a large store, those of ``tuned``."""
+        graph = self.graph
+        assert graph is not None
+        if graph.store is None or problems.fits_into_memory(graph):
+            return settings
+        instead = self.resolved_settings("tuned")
+        if adapting.is_open(instead):
+            raise InputError(
+                "AGC-I655",
+                "a setting that says 'auto' is decided by a look, which needs the hops in memory",
+                got=f"a store with features of {graph.n_nodes:,} × {graph.n_features:,} values",
+                fix="give its value, or preset='tuned'",
+            )
+        warnings.warn(
+            f"preset {self.preset!r} takes a look at the hops in memory, and those of this store "
+            "may not fit: it falls back to preset 'tuned', one recipe for all graphs",
+            PresetNotice,
+            stacklevel=6,
         )
         return instead
 

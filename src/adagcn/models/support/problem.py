@@ -21,6 +21,7 @@ from sklearn.utils.validation import validate_data
 
 from adagcn.boosting.fit_state import LabeledNodes
 from adagcn.boosting.pseudo_labels import NO_PSEUDO_LABELS, PseudoLabels, draw_nodes
+from adagcn.engines.memory import usable_memory
 from adagcn.errors import InputError, shown
 from adagcn.formats.frozen import content_digest
 from adagcn.formats.row_norms import hellinger_rows, normalize_rows_l1
@@ -29,6 +30,7 @@ from adagcn.models.support.boosted_settings import BoostedSettings
 from adagcn.models.support.column_scale import column_scale, needs_scaling, scaled_columns
 from adagcn.models.support.feature_columns import columns_as_fitted
 from adagcn.models.support.labels import FitCall, labeled_nodes, node_positions
+from adagcn.propagation.blocks import ROOM_OF_A_HOP
 from adagcn.propagation.coordinates import spectral_coordinates
 from adagcn.propagation.hops import blocks_of
 from adagcn.propagation.scaling import check_magnitude
@@ -313,6 +315,13 @@ def feature_rows(graph: Graph, feature_norm: str) -> Any:
     from adagcn.propagation.stored_hops import InputRows
 
     return InputRows(graph.store, prepare, None, sparse.issparse(graph.features))
+
+
+def fits_into_memory(graph: Graph) -> bool:
+    """Return whether a fit on a stored graph could be done in half of the machine's memory."""
+    there_is = usable_memory()
+    n_bytes = ROOM_OF_A_HOP * graph.n_nodes * graph.n_features * graph.features.dtype.itemsize
+    return there_is is None or n_bytes + 12.0 * graph.adjacency.nnz <= there_is / 2
 
 
 def row_preparation(
