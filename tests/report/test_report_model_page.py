@@ -14,10 +14,10 @@ from report_fixtures import HOSTILE, fitted, hostile_graph
 
 from adagcn.data import load_dataset, make_split, with_calibration
 from adagcn.data.nodesets import fit_on_split
-from adagcn.errors import ResourceError
+from adagcn.errors import AdaGCNWarning, OtherGraphWarning, ResourceError
 from adagcn.explain.calibration import expected_calibration_error
 from adagcn.graph import Graph
-from adagcn.models.support.registry import build_model
+from adagcn.models.support.registry import build_model, load_model
 from adagcn.report import page as pages
 from adagcn.report.model_page import model_page
 from adagcn.report.page import LARGEST, Page, script_json, write_page
@@ -172,6 +172,25 @@ def test_a_model_that_is_not_boosted_has_the_sections_that_apply(graph):
     assert {"summary", "labels", "map", "data", "settings"} <= set(found.ids)
     assert not {"depth", "choices"} & set(found.ids)
     assert "keeping a share of each node" in page.content["headline"]["does"]
+
+
+def test_another_graph_is_told_and_another_order_of_columns_is_none(graph, tmp_path):
+    model, split = fitted(graph)
+    model.save(tmp_path / "m.adagcn")
+    turned = replace(
+        graph, features=graph.features[:, ::-1], feature_names=graph.feature_names[::-1]
+    )
+    with pytest.warns(AdaGCNWarning):
+        loaded = load_model(tmp_path / "m.adagcn", graph=turned)
+    page = model_page(loaded, turned, split, advice=False)
+    assert not page.content["settings"]["other_graph"]
+    links = graph.adjacency.tolil()
+    links[0, 1] = links[1, 0] = 5.0
+    rewired = replace(graph, adjacency=links.tocsr())
+    with pytest.warns(OtherGraphWarning):
+        loaded = load_model(tmp_path / "m.adagcn", graph=rewired)
+    html = model_page(loaded, rewired, split, advice=False).html()
+    assert "fitted on another graph than this one" in html
 
 
 def test_node_weights_are_drawn_where_they_move(graph):

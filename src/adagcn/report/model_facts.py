@@ -135,7 +135,8 @@ def settings_section(seen: Examined) -> dict[str, Any]:
 def _other_graph(seen: Examined) -> bool:
     """Return whether the model was fitted on another graph than this one."""
     digest = getattr(seen.model, "input_digest_", None)
-    return digest is not None and str(digest) != seen.graph.input_digest
+    graph = seen.graph if seen.model.graph is None else seen.model.graph  # its columns in order
+    return digest is not None and str(digest) != graph.input_digest
 
 
 def _meanings(model: Any) -> dict[str, str]:
