@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from adagcn.errors import GraphNotice, InputError
+from adagcn.errors import InputError
 from adagcn.formats.frozen import content_digest, read_only
 from adagcn.formats.node_ids import as_ids
 from adagcn.formats.node_index import NodeIndex
@@ -746,10 +745,7 @@ class Graph:
             changes=tuple(parts.changes.phrases),
             feature_names=parts.feature_names,
         )
-        if parts.changes.surprises:
-            which = f"graph {name!r}" if name else "graph"
-            message = f"while reading the {which}: {'; '.join(parts.changes.surprises)}"
-            warnings.warn(message, GraphNotice, stacklevel=3)
+        parts.changes.warn(name, stacklevel=3)
         return graph
 
 

@@ -48,3 +48,56 @@ def test_a_folder_that_is_no_store(run_cli, tmp_path):
     outcome = run_cli("fit", tmp_path)
     assert outcome.code == 3
     assert "is no store" in outcome.stderr
+
+
+@pytest.fixture
+def tables(tmp_path):
+    edges, features = tmp_path / "e.csv", tmp_path / "f.csv"
+    edges.write_text("s,t\nann,bob\nbob,eve\nann,bob\n")
+    features.write_text("id,x,y,class\nann,1,2,a\nbob,0,1,b\neve,1,1,a\n<script>,0,0,b\n")
+    return ["--edges", edges, "--features", features, "--label", "class"]
+
+
+def test_a_store_is_the_same_out_of_core(run_cli, tables, tmp_path):
+    pytest.importorskip("duckdb")
+    plain = run_cli("store", "build", *tables, "--out", tmp_path / "m", "--json").facts
+    words = ["--out-of-core", "--memory", "128MB", "--json"]
+    stored = run_cli("store", "build", *tables, "--out", tmp_path / "d", *words).facts
+    differ = {name for name in plain if plain[name] != stored[name]}
+    assert differ == {"path", "built"}
+    assert plain["built"] == "in memory"
+    assert stored["built"] == "out of core, 128 MB for sorting"
+    outcome = run_cli("store", "build", *tables, "--out", tmp_path / "e", "--out-of-core")
+    assert "1 duplicate edge merged" in outcome.stderr
+    assert "out of core, 1,024 MB for sorting" in outcome.stdout
+
+
+def test_large_tables_that_need_memory_are_read_there(run_cli, tables, tmp_path, monkeypatch):
+    monkeypatch.setattr("adagcn.cli.store_build._LARGE_BYTES", 1)
+    outcome = run_cli("store", "build", *tables, "--missing", "mean", "--out", tmp_path / "m")
+    assert outcome.code == 0
+    assert "read in memory instead" in outcome.stderr
+    outcome = run_cli("store", "build", *tables, "--out", tmp_path / "d", "--json")
+    assert outcome.facts["built"].startswith("out of core")
+    outcome = run_cli("store", "build", *tables, "--out", tmp_path / "i", "--in-memory", "--json")
+    assert outcome.facts["built"] == "in memory"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["cora", "--out-of-core"], "--out-of-core is for tables"),
+        (["cora", "--memory", "1GB"], "--memory is for tables"),
+        (["TABLES", "--memory", "1GB"], "--memory would do nothing"),
+        (["TABLES", "--memory", "much", "--out-of-core"], "--memory is not a size"),
+        (["TABLES", "--memory", "1MB", "--out-of-core"], "at least 64MB"),
+        (["TABLES", "--one-hot", "x", "--out-of-core"], "leave --out-of-core out"),
+        (["TABLES", "--source", "nope", "--out-of-core"], "has no column 'nope'"),
+    ],
+)
+def test_options_of_building_that_cannot_be(run_cli, tables, tmp_path, words, said):
+    rest = [*tables, *words[1:]] if words[0] == "TABLES" else words
+    outcome = run_cli("store", "build", *rest, "--out", tmp_path / "s")
+    assert outcome.code == 3
+    assert said in outcome.stderr
+    assert not (tmp_path / "s").exists()

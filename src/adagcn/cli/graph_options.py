@@ -146,7 +146,7 @@ class TableOptions:
         from adagcn.graph import Graph
 
         one_hot: Any = self.one_hot
-        with _reading_bar(edges) as progress:
+        with reading_bar(edges) as progress:
             return Graph.from_edges(
                 edges,
                 source=self.source,
@@ -163,7 +163,7 @@ class TableOptions:
                 directed=self.directed,
                 self_loops=self.self_loops,
                 duplicates=self.duplicates,
-                separator=_spelled_out(self.separator),
+                separator=spelled_out(self.separator),
                 header=False if self.no_header else None,
                 progress=progress,
             )
@@ -218,7 +218,7 @@ class GraphOptions(TableOptions, GraphFiles):
         """
         from adagcn.data import load_graph
 
-        self._check()
+        self.check()
         if self.edges is not None:
             return self.graph_of(self.edges)
         graph = load_graph(
@@ -229,7 +229,7 @@ class GraphOptions(TableOptions, GraphFiles):
         )
         return graph.without_features() if self.no_features else graph
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """Refuse options that contradict each other or have no effect."""
         if self.data is None and self.edges is None:
             raise InputError(
@@ -276,17 +276,17 @@ def _flag_words(name: str, value: Any) -> list[str]:
     return [word for each in values for word in (name, str(each))]
 
 
-def _spelled_out(separator: str | None) -> str | None:
+def spelled_out(separator: str | None) -> str | None:
     r"""Return a separator as it stands in the file: a shell has no key for a tab.
 
-    >>> _spelled_out(r"\t")
+    >>> spelled_out(r"\t")
     '\t'
     """
     words = {r"\t": "\t", "tab": "\t", "space": " ", "spaces": " ", "comma": ","}
     return None if separator is None else words.get(separator, separator)
 
 
-def bytes_of(size: str | None) -> int | None:
+def bytes_of(size: str | None, option: str = "--max-size") -> int | None:
     """Return a size in bytes; None for none.
 
     >>> bytes_of("8GB"), bytes_of("1.5 mb"), bytes_of(None)
@@ -296,12 +296,13 @@ def bytes_of(size: str | None) -> int | None:
         return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", size.lower())
     if match is None or match[2].replace("i", "") not in _UNITS:
-        raise InputError("AGC-I821", "--max-size is not a size", got=size, fix="write 8GB or 500MB")
+        problem = f"{option} is not a size"
+        raise InputError("AGC-I821", problem, got=size, fix="write 8GB or 500MB")
     return int(float(match[1]) * _UNITS[match[2].replace("i", "")])
 
 
 @contextmanager
-def _reading_bar(edges: Path) -> Iterator[Callable[[int, int], None] | None]:
+def reading_bar(edges: Path) -> Iterator[Callable[[int, int], None] | None]:
     """Show how much of a large file has been read, if somebody is watching."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 

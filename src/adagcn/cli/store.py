@@ -10,6 +10,7 @@ import typer
 from adagcn.cli.graph_options import GraphOptions, graph_facts, graph_rows, reading_rows
 from adagcn.cli.options import Common, with_option_groups
 from adagcn.cli.output import facts_table, print_json, screen
+from adagcn.cli.store_build import BuildOptions, build_from
 from adagcn.errors import IntegrityError, counted
 
 store_app = typer.Typer(help="Keep a graph in a folder of files that are read piece by piece.")
@@ -21,6 +22,7 @@ Store = Annotated[Path, typer.Argument(metavar="STORE", help="A folder made by s
 @with_option_groups
 def build(
     options: GraphOptions,
+    building: BuildOptions,
     common: Common,
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="A folder that is empty or new.")
@@ -35,15 +37,18 @@ def build(
 
     adagcn fit big --workers 4 --out model.adagcn
 
-    Building reads the tables into memory once.
+    Large tables are not held in memory: their edges are sorted in temporary files within the new
+    folder (out of core, which needs the package duckdb). The store is the same either way.
     """
-    graph = options.read()
-    graph.to_store(out)
-    facts = _facts(out)
+    from adagcn.graph import Graph
+
+    how = build_from(options, building, out, common.threads)
+    facts = {**_facts(out), "built": how}
     if common.as_json:
         print_json(facts)
         return
-    screen().print(facts_table([*_rows(facts), *reading_rows(graph)]))
+    rows = [*_rows(facts), ("built", how), *reading_rows(Graph.from_store(out))]
+    screen().print(facts_table(rows))
 
 
 @store_app.command("info")

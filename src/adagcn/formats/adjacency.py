@@ -108,16 +108,13 @@ def _plain_adjacency(
         part += columns
     there.sort()
     n_again = int(np.count_nonzero(there[1:] == there[:-1]))
-    if n_again:
-        phrase = f"{counted(n_again, 'duplicate edge')} merged, the largest weight kept"
-        changes.note(phrase, surprising=True)
+    tell_of_duplicates(n_again, "max", changes)
     keys.sort()
     is_new = np.empty(len(keys), dtype=bool)
     is_new[:1] = True
     np.not_equal(keys[1:], keys[:-1], out=is_new[1:])
     keys = keys[is_new]
-    if not len(keys):
-        changes.note("the graph has no edges", surprising=True)
+    tell_of_no_edges(len(keys), changes)
     indptr = np.searchsorted(keys, np.arange(n_nodes + 1) * n_nodes)
     keys %= max(n_nodes, 1)
     index_type = sparse.get_index_dtype(maxval=max(len(keys), n_nodes))
@@ -169,30 +166,49 @@ def _checked_weights(
         problem = "edge weights must be real numbers"
         raise InputError("AGC-I162", problem, got=weights[:3].tolist())
     values = weights.astype(np.float64)
-    bad = ~((values >= 0) & (values <= _LARGEST_WEIGHT))  # true for NaN as well
+    bad = bad_weights(values)
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
         where = f"in row {first}"
         if places is not None:
             where = f"at ({places[0][first]}, {places[1][first]})"
-        raise InputError(
-            "AGC-I163",
-            f"edge weights must be finite and not negative; {np.count_nonzero(bad):,} are not, "
-            f"the first {where}",
-            got=float(values[first]),
-            fix="correct or remove these edges",
-        )
+        raise wrong_weights(int(np.count_nonzero(bad)), where, float(values[first]))
     return values
+
+
+def bad_weights(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which weights are negative, not finite or too large."""
+    return np.asarray(~((values >= 0) & (values <= _LARGEST_WEIGHT)))  # true for NaN as well
+
+
+def wrong_weights(n_bad: int, where: str, first: float) -> InputError:
+    """Return the error for weights that cannot be used."""
+    return InputError(
+        "AGC-I163",
+        f"edge weights must be finite and not negative; {n_bad:,} are not, the first {where}",
+        got=first,
+        fix="correct or remove these edges",
+    )
 
 
 def _is_used(values: NDArray[np.float64], changes: Changes) -> NDArray[np.bool_]:
     with np.errstate(under="ignore"):
         used = values.astype(np.float32) > 0
-    n_zero = len(values) - int(np.count_nonzero(used))
-    if n_zero:
-        changes.note(f"{counted(n_zero, 'edge')} of weight zero dropped", surprising=True)
+    tell_of_zeros(len(values) - int(np.count_nonzero(used)), changes)
     values[~used] = 0.0
     return used
+
+
+def tell_of_zeros(n_zero: int, changes: Changes) -> None:
+    """Tell of edges of weight zero."""
+    if n_zero:
+        changes.note(f"{counted(n_zero, 'edge')} of weight zero dropped", surprising=True)
+
+
+def tell_of_no_edges(n_stored: int, changes: Changes) -> None:
+    """Tell of a graph without edges."""
+    if not n_stored:
+        changes.note("the graph has no edges", surprising=True)
 
 
 def _merged(
@@ -205,6 +221,26 @@ def _merged(
     n_again = len(keys) - len(starts)
     if not n_again:
         return keys, values
+    tell_of_duplicates(n_again, duplicates, changes)
+    return keys[starts], merged_weights(values, starts, duplicates)
+
+
+def merged_weights(
+    values: NDArray[np.float64], starts: NDArray[np.intp], duplicates: Duplicates
+) -> NDArray[np.float64]:
+    """Return one weight for each run of equal edges; the runs begin at ``starts``."""
+    combine = np.add if duplicates == "sum" else np.maximum
+    merged: NDArray[np.float64] = combine.reduceat(values, starts)
+    if merged.max() > _LARGEST_WEIGHT:
+        problem = "the weights of a repeated edge add up to more than can be stored"
+        raise InputError("AGC-I167", problem, got=float(merged.max()), fix="scale the weights down")
+    return merged
+
+
+def tell_of_duplicates(n_again: int, duplicates: Duplicates, changes: Changes) -> None:
+    """Tell of edges that are listed again, or refuse them."""
+    if not n_again:
+        return
     if duplicates == "error":
         problem = f"{counted(n_again, 'repeated edge')}, but duplicates='error'"
         fix = "remove them, or choose duplicates='max' or 'sum'"
@@ -212,12 +248,6 @@ def _merged(
     kept = "their weights added" if duplicates == "sum" else "the largest weight kept"
     phrase = f"{counted(n_again, 'duplicate edge')} merged, {kept}"
     changes.note(phrase, surprising=duplicates == "max")
-    combine = np.add if duplicates == "sum" else np.maximum
-    merged = combine.reduceat(values, starts)
-    if merged.max() > _LARGEST_WEIGHT:
-        problem = "the weights of a repeated edge add up to more than can be stored"
-        raise InputError("AGC-I167", problem, got=float(merged.max()), fix="scale the weights down")
-    return keys[starts], merged
 
 
 def _finished(
@@ -231,8 +261,7 @@ def _finished(
         )
     matrix = _loops_settled(matrix, rules.self_loops, changes)
     matrix = _direction_settled(matrix, rules.directed, changes, both_ways_expected)
-    if not matrix.nnz:
-        changes.note("the graph has no edges", surprising=True)
+    tell_of_no_edges(int(matrix.nnz), changes)
     return matrix.astype(np.float32)
 
 
@@ -242,12 +271,19 @@ def _loops_settled(
     looped = np.flatnonzero(matrix.diagonal())
     if self_loops == "keep" or not len(looped):
         return matrix
-    if self_loops == "error":
-        problem = f"{counted(len(looped), 'self-loop')}, but self_loops='error'"
-        fix = "remove them, or choose self_loops='keep' or 'drop'"
-        raise InputError("AGC-I165", problem, got=looped[:5].tolist(), fix=fix)
-    changes.note(f"{counted(len(looped), 'self-loop')} dropped")
+    tell_of_loops(len(looped), looped[:5].tolist(), self_loops, changes)
     return without_self_loops(matrix)
+
+
+def tell_of_loops(n_loops: int, first: list[int], self_loops: SelfLoops, changes: Changes) -> None:
+    """Tell of self-loops that are dropped, or refuse them; ``first`` are some of their nodes."""
+    if self_loops == "keep" or not n_loops:
+        return
+    if self_loops == "error":
+        problem = f"{counted(n_loops, 'self-loop')}, but self_loops='error'"
+        fix = "remove them, or choose self_loops='keep' or 'drop'"
+        raise InputError("AGC-I165", problem, got=first, fix=fix)
+    changes.note(f"{counted(n_loops, 'self-loop')} dropped")
 
 
 def _direction_settled(
@@ -258,7 +294,22 @@ def _direction_settled(
     reverse = matrix.T.tocsr()
     if directed == "reverse":
         return reverse
-    one_way, unequal = _asymmetry(matrix, reverse)
+    tell_of_direction(*_asymmetry(matrix, reverse), directed, changes, both_ways_expected)
+    return symmetrized(matrix)
+
+
+def tell_of_direction(
+    one_way: int, unequal: int, directed: Directed, changes: Changes, both_ways_expected: bool
+) -> None:
+    """Tell of edges that are made equal both ways, or refuse them.
+
+    Parameters
+    ----------
+    one_way, unequal : int
+        Edges without a reverse, and pairs with two different weights.
+    directed, changes, both_ways_expected
+        As of :func:`adjacency_from_edges`.
+    """
     if directed == "error" and (one_way or unequal):
         problem = f"the graph is directed, but directed='error': {counted(one_way, 'one-way edge')}"
         problem += f", {counted(unequal, 'pair')} of unequal weight" if unequal else ""
@@ -269,7 +320,6 @@ def _direction_settled(
     if unequal:
         phrase = f"{counted(unequal, 'edge')} with a different weight each way, the larger kept"
         changes.note(phrase, surprising=True)
-    return symmetrized(matrix)
 
 
 def _asymmetry(matrix: sparse.csr_array, reverse: sparse.csr_array) -> tuple[int, int]:

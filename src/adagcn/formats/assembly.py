@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,19 @@ from adagcn.formats.node_ids import (
 )
 from adagcn.formats.node_index import NodeIndex
 from adagcn.formats.nodes import Nodes, NodeSource, read_nodes
+
+NO_FEATURES = "no features given: each node stands for itself (identity matrix)"
+
+
+class Index(Protocol):
+    """Finds the positions of ids, in memory or in files."""
+
+    @property
+    def node_ids(self) -> Any:
+        """The ids: an array, or what has its length, its type and slices of it."""
+
+    def find(self, ids: NDArray[Any]) -> NDArray[np.intp]:
+        """Return the position of each id, −1 where there is none."""
 
 
 @dataclass(frozen=True)
@@ -147,28 +161,37 @@ def _completed(
     if not len(index.node_ids):
         problem = "the graph has no nodes"
         raise InputError("AGC-I191", problem, got=0, fix="give at least one edge or node id")
-    _tell_of_odd_ids(index, nodes, ids, changes)
+    _tell_of_odd_ids(index, nodes, changes)
     features = _aligned_features(nodes, ids.get("features"), index, changes)
     if features is None:
         features = sparse.eye_array(len(index.node_ids), dtype=np.float32, format="csr")
         if source.feature_names is not None:
             changes.note("feature_names not used, since there are no features", surprising=True)
-        changes.note("no features given: each node stands for itself (identity matrix)")
+        changes.note(NO_FEATURES)
     elif source.rules.missing != "error":
         features = filled(features, source.rules.missing, adjacency, changes).astype(features.dtype)
-    labels, classes = _aligned_labels(nodes.labels, ids.get("labels"), index, changes)
+    labels, classes = aligned_labels(nodes.labels, ids.get("labels"), index, changes)
     names = None if nodes.feature_names is None else np.array(nodes.feature_names, dtype=str)
     return Parts(adjacency, features, index.node_ids, labels, classes, changes, names)
 
 
-def _tell_of_odd_ids(
-    index: NodeIndex, nodes: Nodes, ids: dict[str, IdColumn], changes: Changes
-) -> None:
+def _tell_of_odd_ids(index: NodeIndex, nodes: Nodes, changes: Changes) -> None:
     """Tell of ids that differ by spaces only, and of column names that are nodes."""
-    alike = alike_but_for_spaces(index.node_ids)
+    tell_of_spaces(alike_but_for_spaces(index.node_ids), changes)
+    tell_of_first_lines(index, nodes.first_lines, changes)
+
+
+def tell_of_spaces(alike: Sequence[str], changes: Changes) -> None:
+    """Tell of two ids that differ by spaces only, if there are any."""
     if alike:
         changes.note(f"ids differ by spaces only: {alike[0]!r} and {alike[1]!r}", surprising=True)
-    for argument, line in nodes.first_lines.items():
+
+
+def tell_of_first_lines(
+    index: Index, first_lines: dict[str, tuple[str, ...]], changes: Changes
+) -> None:
+    """Tell of column names that are nodes."""
+    for argument, line in first_lines.items():
         if index.node_ids.dtype.kind == "U" and index.find(np.array(line[:1]))[0] >= 0:
             changes.note(
                 f"the first line of {argument} was taken for column names, but {line[0]!r} is a "
@@ -200,9 +223,16 @@ def _aligned_features(
     return features if np.array_equal(rows, np.arange(n_nodes)) else features[rows]
 
 
-def _aligned_labels(
-    encoded: Encoded | None, ids: IdColumn | None, index: NodeIndex, changes: Changes
+def aligned_labels(
+    encoded: Encoded | None, ids: IdColumn | None, index: Index, changes: Changes
 ) -> Encoded:
+    """Return the labels in the order of the nodes, and the classes.
+
+    Raises
+    ------
+    InputError
+        If there are more or fewer of them than nodes, or none is of a node.
+    """
     labels = np.full(len(index.node_ids), UNKNOWN, dtype=np.int64)
     if encoded is None:
         return labels, np.empty(0, dtype=np.int64)

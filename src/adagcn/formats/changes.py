@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
+
+from adagcn.errors import GraphNotice
 
 
 @dataclass
@@ -25,3 +28,15 @@ class Changes:
         self.phrases.append(phrase)
         if surprising:
             self.surprises.append(phrase)
+
+    def extend(self, more: Changes) -> None:
+        """Remember the phrases of another part of the reading."""
+        self.phrases += more.phrases
+        self.surprises += more.surprises
+
+    def warn(self, name: str | None, stacklevel: int) -> None:
+        """Warn once of what nobody asked for, in the name of a caller so many levels up."""
+        if self.surprises:
+            which = f"graph {name!r}" if name else "graph"
+            message = f"while reading the {which}: {'; '.join(self.surprises)}"
+            warnings.warn(message, GraphNotice, stacklevel=stacklevel + 1)

@@ -115,8 +115,12 @@ def _from_table(
             replace(column, codes=np.insert(column.codes, 0, place))
             for column, place in zip((sources, targets), first_line, strict=True)
         )
-    _tell(table, sources, [] if first_line is not None else names, changes)
-    _tell_of_first_line(sources.distinct, table, ends, first_line, changes)
+    counts = len(sources.codes), sources.n_stripped
+    tell_of_table(table, counts, [] if first_line is not None else names, changes)
+    if set(ends) == {None}:
+        places = _places(sources.distinct, table.names_line[:2])
+        known = [place is not None for place in places]
+        tell_of_first_line(table, known, first_line is not None, changes)
     if table.untyped:
         _tell_of_comments(sources, changes)
     if isinstance(weight, str):
@@ -145,23 +149,30 @@ def _first_line(distinct: NDArray[Any], table: Table) -> list[int] | None:
     return places if len(places) == 2 else None
 
 
-def _tell_of_first_line(
-    distinct: NDArray[Any],
-    table: Table,
-    ends: tuple[str | None, str | None],
-    first_line: list[int] | None,
-    changes: Changes,
+def tell_of_first_line(
+    table: Table, known: Sequence[bool], is_edge: bool, changes: Changes
 ) -> None:
+    """Tell of a first line whose names are nodes.
+
+    Parameters
+    ----------
+    table : Table
+        The table of edges.
+    known : sequence of bool
+        Whether each of the first two names occurs as a node.
+    is_edge : bool
+        Whether the line was taken for an edge.
+    changes : Changes
+        Told of it.
+    """
     names = table.names_line[:2]
-    if first_line is not None:
+    if is_edge:
         words = ", ".join(map(repr, names))
         phrase = f"the first line of edges ({words}) is an edge and no column names, since both"
         changes.note(f"{phrase} occur as nodes", surprising=True)
         return
-    nodes = [
-        n for n, place in zip(names, _places(distinct, names), strict=True) if place is not None
-    ]
-    if nodes and set(ends) == {None}:
+    nodes = [name for name, is_node in zip(names, known, strict=True) if is_node]
+    if nodes:
         changes.note(
             f"the first line of edges was taken for column names, but {nodes[0]!r} is also a node; "
             "header=False reads it as an edge",
@@ -169,9 +180,11 @@ def _tell_of_first_line(
         )
 
 
-def _tell(table: Table, sources: IdColumn, names: Sequence[str], changes: Changes) -> None:
-    """Say what was read of a file and what was not."""
-    n_rows, n_stripped = len(sources.codes), sources.n_stripped
+def tell_of_table(
+    table: Table, counts: tuple[int, int], names: Sequence[str], changes: Changes
+) -> None:
+    """Say what was read of a file and what was not; counts are of rows and of ids with spaces."""
+    n_rows, n_stripped = counts
     if table.form:
         ends = f", columns {names[0]!r} and {names[1]!r}" if names else ""
         changes.note(f"edges: {counted(n_rows, 'row')} of {table.form}{ends}")
@@ -199,9 +212,15 @@ def _tell_of_comments(sources: IdColumn, changes: Changes) -> None:
         return
     first, last = np.searchsorted(names, ["#", "$"])  # sorted: all that start with # lie between
     marked = names[first:last].tolist()
-    if marked and len(marked) < len(names) // 2:
+    if marked:
+        tell_of_marked(len(marked), marked[0], len(names), changes)
+
+
+def tell_of_marked(n_marked: int, first: str, n_names: int, changes: Changes) -> None:
+    """Warn of ids that start with #, if they are few."""
+    if n_marked < n_names // 2:
         changes.note(
-            f"{counted(len(marked), 'id')} of edges starting with #, such as {marked[0]!r}: lines "
+            f"{counted(n_marked, 'id')} of edges starting with #, such as {first!r}: lines "
             "are comments only in a file that starts with one",
             surprising=True,
         )

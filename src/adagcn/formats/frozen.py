@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 _BYTES_AT_ONCE = 2**22
+_TEXTS_AT_ONCE = 2**16
 
 
 def read_only(array: Any) -> Any:
@@ -49,9 +50,13 @@ def content_digest(values: Iterable[Any]) -> str:
 
 
 def _arrays(value: Any) -> list[tuple[NDArray[Any], np.dtype[Any]]]:
-    """Return the arrays that a value consists of, each with the type that it counts as."""
-    if not sparse.issparse(value):
-        array = np.asarray(value)
+    """Return the arrays that a value consists of, each with the type that it counts as.
+
+    Arrays in files (:class:`adagcn.formats.array_files.ArrayFile`), and matrices made of them, are
+    taken as they are: parts of them are read when their turn comes.
+    """
+    if not hasattr(value, "indptr"):
+        array = value if hasattr(value, "read_rows") else np.asarray(value)
         return [(array, array.dtype)]
     index = np.dtype(np.int64)
     shape = np.array(value.shape, dtype=index)
@@ -61,10 +66,11 @@ def _arrays(value: Any) -> list[tuple[NDArray[Any], np.dtype[Any]]]:
 
 def _pieces(array: NDArray[Any], kind: np.dtype[Any]) -> Iterator[Any]:
     if array.dtype.kind in "OU":
-        texts = [str(value).encode("utf-8", "surrogatepass") for value in array.ravel()]
         word = "text" if array.dtype.kind == "U" else "integers"
-        lengths = np.array([len(text) for text in texts], dtype="<i8")
-        yield from (f"{word}{array.shape}".encode(), lengths.tobytes(), b"".join(texts))
+        yield f"{word}{array.shape}".encode()
+        # All lengths come before all texts: two passes, so that few texts are held at a time.
+        yield from (np.array([*map(len, t)], dtype="<i8").tobytes() for t in _texts(array))
+        yield from (b"".join(texts) for texts in _texts(array))
         return
     little = kind.newbyteorder("<")
     yield f"{little.str}{array.shape}".encode()
@@ -74,3 +80,12 @@ def _pieces(array: NDArray[Any], kind: np.dtype[Any]) -> Iterator[Any]:
     n_rows = max(_BYTES_AT_ONCE // max(array[:1].size * little.itemsize, 1), 1)
     for start in range(0, len(array), n_rows):
         yield np.ascontiguousarray(array[start : start + n_rows], dtype=little).tobytes()
+
+
+def _texts(array: NDArray[Any]) -> Iterator[list[bytes]]:
+    """Yield the values of an array as bytes of text, some at a time."""
+    if array.ndim == 0:
+        array = np.reshape(array, 1)
+    for start in range(0, len(array), _TEXTS_AT_ONCE):
+        part = array[start : start + _TEXTS_AT_ONCE].ravel().tolist()
+        yield [str(value).encode("utf-8", "surrogatepass") for value in part]

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy import sparse
 
-from adagcn.errors import FormatError, InputError, IntegrityError, ResourceError, shown
+from adagcn.errors import FormatError, InputError, IntegrityError, shown
 from adagcn.formats.atomic import atomic_file, write_bytes
+from adagcn.formats.build_folder import MANIFEST, building
 
-MANIFEST = "store.json"
 VERSION = 1
 _BYTES_AT_ONCE = 2**24
 _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -139,15 +139,16 @@ def write_store(
     StoreManifest
         What was written.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(
-            "AGC-I1401",
-            "a store is made in a folder that is empty or new",
-            got=str(folder),
-            fix="name another folder, or remove this one",
-        )
-    make_folder(folder)
-    files = {name: write_array(folder / f"{name}.npy", each) for name, each in arrays.items()}
+    with building(folder):
+        files = {name: write_array(folder / f"{name}.npy", each) for name, each in arrays.items()}
+        manifest = finish_store(folder, files, facts)
+    return manifest
+
+
+def finish_store(
+    folder: Path, files: dict[str, StoredFile], facts: dict[str, Any]
+) -> StoreManifest:
+    """Write the manifest of a store whose files are complete: from here on it is one."""
     manifest = StoreManifest(files=files, **facts)
     write_bytes(folder / MANIFEST, manifest.model_dump_json(indent=1).encode())
     return manifest
@@ -197,29 +198,13 @@ def store_graph(
     return write_store(folder, written, {**counts, **facts})
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, or say why that cannot be."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ResourceError(
-            "AGC-R1402",
-            f"the folder {str(folder)!r} could not be made: {error.strerror or error}",
-            fix="name a folder that you may write to",
-        ) from error
-
-
 def write_array(path: Path, array: ArrayParts) -> StoredFile:
     """Write an array as one ``.npy`` file, whole or not at all; return its size and SHA-256."""
     total, dtype = hashlib.sha256(), np.dtype(array.dtype)
-    header = io.BytesIO()
-    description = np.lib.format.dtype_to_descr(dtype)
-    fields = {"descr": description, "fortran_order": False, "shape": tuple(array.shape)}
-    np.lib.format.write_array_header_1_0(header, fields)
-    n_rows = 0
+    header, n_rows = npy_header(array.shape, dtype), 0
     with atomic_file(path) as handle:
-        handle.write(header.getvalue())
-        total.update(header.getvalue())
+        handle.write(header)
+        total.update(header)
         for part in array.parts:
             if part.dtype != dtype or part.shape[1:] != tuple(array.shape[1:]):
                 raise ValueError(f"parts of {path.name} differ in type or shape")
@@ -231,6 +216,15 @@ def write_array(path: Path, array: ArrayParts) -> StoredFile:
             raise ValueError(f"{path.name} has {n_rows} rows of {array.shape[0]}")
         n_bytes = handle.tell()
     return StoredFile(bytes=n_bytes, sha256=total.hexdigest())
+
+
+def npy_header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
+    """Return what a ``.npy`` file starts with; its length does not depend on the number of rows."""
+    header = io.BytesIO()
+    description = np.lib.format.dtype_to_descr(dtype)
+    fields = {"descr": description, "fortran_order": False, "shape": tuple(shape)}
+    np.lib.format.write_array_header_1_0(header, fields)
+    return header.getvalue()
 
 
 def mapped(path: Path) -> NDArray[Any]:

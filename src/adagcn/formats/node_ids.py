@@ -140,18 +140,38 @@ def of_one_kind(columns: Sequence[IdColumn]) -> list[IdColumn]:
     kinds = {_kind(c.distinct): c for c in columns if not c.untyped and c.distinct.size}
     if len(kinds) > 1:
         integers, strings = kinds["integers"], kinds["strings"]
-        raise InputError(
-            "AGC-I103",
-            f"{integers.argument} holds integer ids but {strings.argument} holds string ids",
-            got=[integers.distinct[0], strings.distinct[0]],
-            fix="use the same kind of id everywhere",
-        )
+        got = [integers.distinct[0], strings.distinct[0]]
+        raise mixed_ids(integers.argument, strings.argument, got)
     wanted = next(iter(kinds)) if kinds else _kind_of_text(columns)
     settled: dict[int, tuple[NDArray[Any], NDArray[Any] | None]] = {}  # shared ids are settled once
     for column in columns:
         if column.untyped and id(column.distinct) not in settled:
             settled[id(column.distinct)] = _settled(column, wanted)
     return [_recoded(c, *settled[id(c.distinct)]) if c.untyped else c for c in columns]
+
+
+def mixed_ids(integers: str, strings: str, got: list[Any]) -> InputError:
+    """Return the error for two columns of different kinds."""
+    problem = f"{integers} holds integer ids but {strings} holds string ids"
+    return InputError("AGC-I103", problem, got=got, fix="use the same kind of id everywhere")
+
+
+def missing_ids(argument: str, n_missing: int, first: int) -> InputError:
+    """Return the error for rows without an id."""
+    problem = f"{argument} has {counted(n_missing, 'missing id')}, the first in row {first}"
+    return InputError("AGC-I106", problem, fix="remove those rows or give them an id")
+
+
+def nul_in_id(argument: str, got: str) -> InputError:
+    """Return the error for an id that NumPy would shorten."""
+    problem = f"{argument} holds an id with a NUL character"
+    return InputError("AGC-I111", problem, got=got, fix="remove the character")
+
+
+def not_integers(argument: str, got: list[str]) -> InputError:
+    """Return the error for text beside integer ids that does not stand for integers."""
+    problem = f"{argument} holds ids that are not integers, unlike the other ids"
+    return InputError("AGC-I112", problem, got=got, fix="use the same kind of id everywhere")
 
 
 def union(columns: Sequence[IdColumn]) -> NDArray[Any]:
@@ -200,10 +220,7 @@ def _from_objects(array: NDArray[Any], argument: str) -> NDArray[Any]:
         return exact_integers(array.tolist())
     missing = [i for i, value in enumerate(array.tolist()) if is_missing(value)]
     if missing:
-        problem = (
-            f"{argument} has {counted(len(missing), 'missing id')}, the first in row {missing[0]}"
-        )
-        raise InputError("AGC-I106", problem, fix="remove those rows or give them an id")
+        raise missing_ids(argument, len(missing), missing[0])
     if all(issubclass(kind, numbers.Number) for kind in types):
         letter = "b" if all(_is_bool(kind) for kind in types) else "f"
         raise _not_ids(letter, array[:_SHOWN_IDS], argument)
@@ -249,9 +266,7 @@ def _strings(texts: NDArray[Any] | pa.Array, argument: str) -> NDArray[Any]:
     if not values:
         return np.empty(0, dtype=np.int64)
     if "\0" in "".join(values):  # NumPy drops trailing NULs, which would make ids equal
-        problem = f"{argument} holds an id with a NUL character"
-        got = next(value for value in values if "\0" in value)
-        raise InputError("AGC-I111", problem, got=got, fix="remove the character")
+        raise nul_in_id(argument, next(value for value in values if "\0" in value))
     return np.array(values, dtype=str)
 
 
@@ -302,12 +317,7 @@ def _settled(column: IdColumn, wanted: IdKind) -> tuple[NDArray[Any], NDArray[An
         return column.distinct, None
     decimal = are_decimals(column.distinct)
     if not decimal.all():
-        raise InputError(
-            "AGC-I112",
-            f"{column.argument} holds ids that are not integers, unlike the other ids",
-            got=first_few(column.distinct[~decimal]),
-            fix="use the same kind of id everywhere",
-        )
+        raise not_integers(column.argument, first_few(column.distinct[~decimal]))
     integers = exact_integers(column.distinct)
     order = np.argsort(integers, kind="stable")
     places = np.empty(len(order), dtype=np.int32)

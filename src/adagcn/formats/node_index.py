@@ -64,7 +64,7 @@ class NodeIndex:
         _, column = of_one_kind([_plain_column(self.node_ids, "the graph"), column])
         found = self.find(column.distinct)
         if (found < 0).any():
-            raise _unknown(column.distinct[found < 0], argument)
+            raise unknown_ids(column.distinct[found < 0], argument)
         return found[column.codes]
 
     def _search(self, ids: NDArray[Any]) -> NDArray[np.intp]:
@@ -80,19 +80,25 @@ class NodeIndex:
     def _check_different(self) -> None:
         again = self._sorted[1:] == self._sorted[:-1]
         if again.any():
-            twice = first_few(np.unique(self._sorted[1:][again]))
-            raise InputError(
-                "AGC-I105",
-                "node ids must all be different, but some occur more than once",
-                got=twice,
-                fix="keep one row per node",
-            )
+            raise repeated_ids(first_few(np.unique(self._sorted[1:][again])))
 
 
-def _unknown(ids: NDArray[Any], argument: str) -> InputError:
+def repeated_ids(twice: list[Any]) -> InputError:
+    """Return the error for nodes that are listed more than once."""
+    return InputError(
+        "AGC-I105",
+        "node ids must all be different, but some occur more than once",
+        got=twice,
+        fix="keep one row per node",
+    )
+
+
+def unknown_ids(ids: NDArray[Any], argument: str, n_ids: int | None = None) -> InputError:
+    """Return the error for ids that are no nodes; there may be more of them than are given."""
+    n_ids = len(ids) if n_ids is None else n_ids
     return InputError(
         "AGC-I104",
-        f"{argument} holds {counted(len(ids), 'id')} that the graph does not have",
+        f"{argument} holds {counted(n_ids, 'id')} that the graph does not have",
         got=first_few(ids),
         fix="check the ids, or list every node in node_ids or in the feature table",
     )

@@ -102,7 +102,7 @@ def read_nodes(source: NodeSource, changes: Changes) -> Nodes:
     InputError
         If a form is not supported, or a column is named although there is no table.
     """
-    _check_columns_used(source)
+    check_columns_used(source)
     nodes = Nodes()
     if source.node_ids is not None:
         nodes = _with_ids(nodes, node_ids=as_id_column(source.node_ids, "node_ids"))
@@ -111,7 +111,8 @@ def read_nodes(source: NodeSource, changes: Changes) -> Nodes:
     return nodes if source.labels is None else _with_labels(nodes, source, changes)
 
 
-def _check_columns_used(source: NodeSource) -> None:
+def check_columns_used(source: NodeSource) -> None:
+    """Refuse what is said of tables that are not there."""
     tables = is_table(source.features) or is_table(source.labels)
     for name in ("id_column", "label_column"):
         if getattr(source, name) is not None and not tables:
@@ -210,9 +211,8 @@ def _with_feature_table(nodes: Nodes, source: NodeSource, changes: Changes) -> N
     wanted = Columns(text, text_if_few=not labels_inside)
     table, names = read_table(frame, "features", wanted, source.text)
     if not table.n_rows:
-        problem = "features is a table without rows"
-        raise InputError("AGC-I1146", problem, got=table.names, fix="give a row for each node")
-    ids = _ids(table, names[0])
+        raise no_rows(table.names)
+    ids = table_ids(table, names[0])
     check_known_columns(table, source.rules)
     rest = {k: v for k, v in table.columns.items() if k not in source.rules.drop}
     kept = replace(table, columns=rest)
@@ -221,15 +221,26 @@ def _with_feature_table(nodes: Nodes, source: NodeSource, changes: Changes) -> N
     else:
         matrix = wide_features(table, ids, set(names), source.rules, changes)
         if table.form:
-            changes.note(
-                f"features: {counted(table.n_rows, 'row')} of {table.form}, id {names[0]!r}, "
-                f"{counted(matrix.values.shape[1], 'column')}"
-            )
+            tell_of_features(table, names[0], (table.n_rows, matrix.values.shape[1]), changes)
     nodes = _with_matrix(_with_first_line(nodes, table), matrix, source)
     if labels_inside:
-        encoded = _encoded(table, names[1], source, changes)
+        encoded = encoded_column(table, names[1], source, changes)
         nodes = _with_ids(replace(nodes, labels=encoded), labels=ids)
     return nodes
+
+
+def no_rows(names: list[str]) -> InputError:
+    """Return the error for a feature table without rows."""
+    problem = "features is a table without rows"
+    return InputError("AGC-I1146", problem, got=names, fix="give a row for each node")
+
+
+def tell_of_features(table: Table, id_name: str, shape: tuple[int, int], changes: Changes) -> None:
+    """Say what was read of a wide table of features."""
+    changes.note(
+        f"features: {counted(shape[0], 'row')} of {table.form}, id {id_name!r}, "
+        f"{counted(shape[1], 'column')}"
+    )
 
 
 def _with_json_features(nodes: Nodes, source: NodeSource, value: Any, changes: Changes) -> Nodes:
@@ -284,7 +295,7 @@ def _with_labels(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
             ids = _text_ids(list(found), "keys of labels")
             return _labeled(nodes, ids, list(found.values()), source, changes)
     if is_table(labels):
-        return _with_label_table(nodes, source, changes)
+        return with_label_table(nodes, source, changes)
     index = getattr(labels, "index", None)
     if hasattr(labels, "to_frame") and index is not None and hasattr(index, "to_list"):
         frame = with_index_as_column(labels.to_frame("label"))
@@ -309,13 +320,14 @@ def _labeled(
     return _with_ids(replace(nodes, labels=encoded), labels=ids)
 
 
-def _with_label_table(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
+def with_label_table(nodes: Nodes, source: NodeSource, changes: Changes) -> Nodes:
+    """Return the nodes with the labels of a table."""
     frame = source.labels
     if source.id_column is None:
         frame = with_index_as_column(frame)
     wanted = Columns([source.id_column, source.label_column], also=())
     table, names = read_table(frame, "labels", wanted, source.text)
-    encoded = _encoded(table, names[1], source, changes)
+    encoded = encoded_column(table, names[1], source, changes)
     if table.form:
         unread = ""
         if table.unread:
@@ -325,7 +337,7 @@ def _with_label_table(nodes: Nodes, source: NodeSource, changes: Changes) -> Nod
             f"label {names[1]!r}{unread}"
         )
     nodes = _with_first_line(replace(nodes, labels=encoded), table)
-    return _with_ids(nodes, labels=_ids(table, names[0]))
+    return _with_ids(nodes, labels=table_ids(table, names[0]))
 
 
 def _with_first_line(nodes: Nodes, table: Table) -> Nodes:
@@ -334,7 +346,8 @@ def _with_first_line(nodes: Nodes, table: Table) -> Nodes:
     return replace(nodes, first_lines={**nodes.first_lines, table.argument: table.names_line})
 
 
-def _ids(table: Table, name: str) -> IdColumn:
+def table_ids(table: Table, name: str) -> IdColumn:
+    """Return a column of a table as ids."""
     argument = f"column {name!r} of {table.argument}"
     return as_id_column(table.columns[name], argument, untyped=table.untyped)
 
@@ -343,7 +356,8 @@ def _text_ids(ids: list[str], argument: str) -> IdColumn:
     return as_id_column(pa.chunked_array([pa.array(ids, pa.string())]), argument, untyped=True)
 
 
-def _encoded(table: Table, name: str, source: NodeSource, changes: Changes) -> Encoded:
+def encoded_column(table: Table, name: str, source: NodeSource, changes: Changes) -> Encoded:
+    """Return a column of a table as labels."""
     return encode_labels(
         table.columns[name],
         f"column {name!r} of {table.argument}",

@@ -116,7 +116,7 @@ class Columns:
         names = _resolve(self.text, available, argument, hint)
         if self.also is None:
             return names, list(available)
-        _check_there(self.also, available, argument)
+        check_there(self.also, available, argument)
         return names, list(dict.fromkeys([*names, *self.also]))
 
 
@@ -261,12 +261,12 @@ def _read_parquet(path: Path, argument: str, wanted: Columns) -> tuple[Table, li
     form = "Parquet"
     try:
         if path.is_dir():
-            files = _parquet_files(path, argument)
+            files = parquet_files(path, argument)
             form = f"a folder of {counted(len(files), 'Parquet file')}"
             available = list(pq.read_schema(files[0]).names)
             names, read = wanted.resolved(available, argument)
             for file in files[1:]:
-                _check_there(
+                check_there(
                     read, pq.read_schema(file).names, f"the file {file.name!r} of {argument}"
                 )
             data = pa.concat_tables(
@@ -279,14 +279,20 @@ def _read_parquet(path: Path, argument: str, wanted: Columns) -> tuple[Table, li
                 names, read = wanted.resolved(available, argument)
                 data = file.read(columns=read)
     except (pa.ArrowException, OSError) as error:
-        problem = f"{argument} {str(path)!r} is not a readable Parquet file: {_first_line(error)}"
-        raise FormatError("AGC-F122", problem, fix="write the file again") from error
+        raise unreadable_parquet(path, argument, error) from error
     columns = dict(zip(data.column_names, data.columns, strict=True))
     unread = tuple(name for name in available if name not in columns)
     return Table(columns, argument, form=form, unread=unread), names
 
 
-def _parquet_files(folder: Path, argument: str) -> list[Path]:
+def unreadable_parquet(path: Path, argument: str, error: Exception) -> FormatError:
+    """Return the error for a Parquet file that cannot be read."""
+    problem = f"{argument} {str(path)!r} is not a readable Parquet file: {_first_line(error)}"
+    return FormatError("AGC-F122", problem, fix="write the file again")
+
+
+def parquet_files(folder: Path, argument: str) -> list[Path]:
+    """Return the Parquet files of a folder, sorted by name."""
     # Spark and others leave files beside the data whose names start with _ or a dot.
     files = sorted(f for f in folder.glob("*.parquet") if not f.name.startswith(("_", ".")))
     if not files:
@@ -349,14 +355,15 @@ def _resolve(
         problem = f"{argument} needs at least {counted(len(names), 'column')}"
         raise InputError("AGC-I129", problem, got=list(available), fix=hint)
     resolved = [available[i] if name is None else name for i, name in enumerate(names)]
-    _check_there(resolved, available, argument)
+    check_there(resolved, available, argument)
     if len(set(resolved)) < len(resolved):
         problem = f"{argument} needs a different column for each purpose"
         raise InputError("AGC-I130", problem, got=resolved, fix="name every column")
     return resolved
 
 
-def _check_there(names: Sequence[str], available: Sequence[str], argument: str) -> None:
+def check_there(names: Sequence[str], available: Sequence[str], argument: str) -> None:
+    """Refuse names of columns that a table does not have."""
     known = set(available)
     for name in names:
         if name not in known:

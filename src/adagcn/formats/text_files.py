@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -197,25 +197,11 @@ def read_columns(
     FormatError
         If lines have different numbers of fields, or the file is not UTF-8.
     """
-    plain = len(dialect.separator) == 1 and dialect.separator != _SPACES and not dialect.comment
-    parse = pacsv.ParseOptions(delimiter=dialect.separator if plain else _UNIT)
-    options = {
-        "block_size": LONGEST_LINE,
-        "column_names": dialect.names,
-        "skip_rows": int(dialect.has_names) + (dialect.n_skipped if plain else 0),
-    }
 
     def parsed(types: Mapping[str, Any], *, watched: bool, use_threads: bool = True) -> pa.Table:
-        convert = pacsv.ConvertOptions(
-            column_types=types,
-            include_columns=list(types),
-            null_values=[""],  # "NA" and "null" are names like any other
-            strings_can_be_null=True,
-        )
-        stream = open_bytes(path, argument, rules.progress if watched else None)
-        with stream if plain else pa.PythonFile(_Rewritten(stream, dialect), mode="r") as source:
-            read = pacsv.ReadOptions(use_threads=use_threads, **options)
-            return pacsv.read_csv(source, read, parse, convert)
+        reading = _Reading(path, argument, dialect, rules.progress if watched else None)
+        with reading.opened() as source:
+            return pacsv.read_csv(source, *reading.options(types, use_threads))
 
     texts = dict.fromkeys(kinds, pa.string())
     for types, watched in ((kinds, True), (texts, False)):
@@ -226,9 +212,69 @@ def read_columns(
     try:  # again in one thread, which knows the number of the line
         return parsed(texts, watched=False, use_threads=False)
     except (pa.ArrowException, OSError) as error:
-        problem = f"{argument} {str(path)!r} cannot be read: {_in_lines(error, dialect)}"
-        fix = "use UTF-8 and the same number of fields in each line, or name the separator"
-        raise FormatError("AGC-F123", problem, fix=f"{fix} with separator=") from error
+        raise _cannot_read(path, argument, dialect, error) from error
+
+
+def stream_columns(
+    path: Path, argument: str, dialect: Dialect, kinds: Mapping[str, Any], rules: TextRules
+) -> Iterator[pa.RecordBatch]:
+    """Read some columns of a text file, some lines at a time.
+
+    Parameters and errors are those of :func:`read_columns`, but what is not a number in a column
+    of numbers is an ``ArrowInvalid``: the lines before it have been handed out as numbers.
+    """
+    reading = _Reading(path, argument, dialect, rules.progress)
+    try:
+        with reading.opened() as source:
+            yield from pacsv.open_csv(source, *reading.options(kinds))
+    except (pa.ArrowException, OSError) as error:
+        if "conversion error" in str(error) and any(kind != pa.string() for kind in kinds.values()):
+            raise
+        raise _cannot_read(path, argument, dialect, error) from error
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One reading of a text file by Arrow."""
+
+    path: Path
+    argument: str
+    dialect: Dialect
+    progress: Progress | None
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether Arrow can read the file as it is."""
+        separator = self.dialect.separator
+        return len(separator) == 1 and separator != _SPACES and not self.dialect.comment
+
+    def opened(self) -> Any:
+        stream = open_bytes(self.path, self.argument, self.progress)
+        if self._is_plain:
+            return stream
+        return pa.PythonFile(_Rewritten(stream, self.dialect), mode="r")
+
+    def options(self, types: Mapping[str, Any], use_threads: bool = True) -> tuple[Any, Any, Any]:
+        dialect, plain = self.dialect, self._is_plain
+        read = pacsv.ReadOptions(
+            use_threads=use_threads,
+            block_size=LONGEST_LINE,
+            column_names=dialect.names,
+            skip_rows=int(dialect.has_names) + (dialect.n_skipped if plain else 0),
+        )
+        convert = pacsv.ConvertOptions(
+            column_types=types,
+            include_columns=list(types),
+            null_values=[""],  # "NA" and "null" are names like any other
+            strings_can_be_null=True,
+        )
+        return read, pacsv.ParseOptions(delimiter=dialect.separator if plain else _UNIT), convert
+
+
+def _cannot_read(path: Path, argument: str, dialect: Dialect, error: Exception) -> FormatError:
+    problem = f"{argument} {str(path)!r} cannot be read: {_in_lines(error, dialect)}"
+    fix = "use UTF-8 and the same number of fields in each line, or name the separator"
+    return FormatError("AGC-F123", problem, fix=f"{fix} with separator=")
 
 
 class _Watched(io.RawIOBase):

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adagcn.engines import current_engine
+from adagcn.formats.build_folder import make_folder
 from adagcn.formats.graph_store import (
     ArrayParts,
     StoredArrays,
     StoredFile,
-    make_folder,
     mapped,
     open_store,
     write_array,

@@ -1,0 +1,130 @@
+"""The folder of a store while it is built: nobody else writes to it, and no scraps stay in it.
+
+``store.json`` is written last. A folder without it is unfinished: what a build that was killed has
+left there is removed by the next one, and by nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from adagcn.errors import InputError, ResourceError
+
+MANIFEST = "store.json"
+_SCRATCH = ".building"
+_LOCK = "lock"
+# What a build writes: arrays under their names, and drafts of them and of the manifest.
+_ARRAY = r"(adjacency|features|node_ids|labels|classes|feature_names)(\.(indptr|indices|values))?"
+_OURS = re.compile(rf"{_ARRAY}\.npy|\.({_ARRAY}\.npy|{MANIFEST})\.[0-9a-f]+\.tmp|{_SCRATCH}")
+
+
+@contextmanager
+def building(folder: Path) -> Iterator[Path]:
+    """Keep a folder for the building of one store.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder that is empty, new, or holds nothing but what an unfinished build left there.
+
+    Yields
+    ------
+    Path
+        A folder inside for temporary files, which is removed at the end. If the building fails,
+        everything that it wrote is removed as well.
+
+    Raises
+    ------
+    InputError
+        If the folder holds other files.
+    ResourceError
+        If it cannot be made, or another process builds a store in it.
+    """
+    is_new = not folder.exists()
+    _check_free(folder)
+    scratch = folder / _SCRATCH
+    make_folder(scratch)
+    with _locked(scratch / _LOCK):
+        _remove(path for path in folder.iterdir() if path.name != _SCRATCH)
+        _remove(path for path in scratch.iterdir() if path.name != _LOCK)
+        try:
+            yield scratch
+        except BaseException:
+            _remove(folder.iterdir())
+            if is_new and not any(folder.iterdir()):
+                folder.rmdir()
+            raise
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, or say why that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResourceError(
+            "AGC-R1402",
+            f"the folder {str(folder)!r} could not be made: {error.strerror or error}",
+            fix="name a folder that you may write to",
+        ) from error
+
+
+def _check_free(folder: Path) -> None:
+    if not folder.exists():
+        return
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else [MANIFEST]
+    if not all(_OURS.fullmatch(name) for name in names):
+        raise InputError(
+            "AGC-I1401",
+            "a store is made in a folder that is empty or new",
+            got=str(folder),
+            fix="name another folder, or remove this one",
+        )
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a file that only one process can hold."""
+    try:
+        handle = path.open("ab")
+    except OSError as error:
+        raise ResourceError(
+            "AGC-R1411",
+            f"the folder {str(path.parent)!r} cannot be written to: {error.strerror or error}",
+            fix="name a folder that you may write to",
+        ) from error
+    with handle:
+        if not _is_held(handle):
+            raise ResourceError(
+                "AGC-R1412",
+                f"another process is building a store in {str(path.parent.parent)!r}",
+                fix="wait for it, or name another folder",
+            )
+        yield
+
+
+def _is_held(handle: IO[bytes]) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # not on Windows: nobody is kept out there
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    """Remove files and folders of a build, and no others."""
+    for path in [*paths]:
+        is_ours = _OURS.fullmatch(path.name) or path.parent.name == _SCRATCH
+        if is_ours and path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif is_ours:
+            path.unlink(missing_ok=True)
