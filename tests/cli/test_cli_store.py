@@ -101,3 +101,28 @@ def test_options_of_building_that_cannot_be(run_cli, tables, tmp_path, words, sa
     assert outcome.code == 3
     assert said in outcome.stderr
     assert not (tmp_path / "s").exists()
+
+
+def test_a_store_of_an_ogb_folder(run_cli, tmp_path):
+    pytest.importorskip("duckdb")
+    raw = tmp_path / "ogbn_toy" / "raw"
+    raw.mkdir(parents=True)
+    (raw / "edge.csv").write_text("0,1\n1,2\n2,3\n3,0\n4,5\n5,6\n6,7\n7,4\n1,0\n")
+    (raw / "num-node-list.csv").write_text("8\n")
+    (raw / "node-feat.csv").write_text("".join(f"{i // 4},0.5\n" for i in range(8)))
+    (raw / "node-label.csv").write_text("0\n" * 4 + "1\n" * 4)
+    split = tmp_path / "ogbn_toy" / "split" / "time"
+    split.mkdir(parents=True)
+    for role, nodes in {"train": "0\n1\n4\n5\n", "valid": "2\n6\n", "test": "3\n7\n"}.items():
+        (split / f"{role}.csv").write_text(nodes)
+    words = ["--ogb", tmp_path / "ogbn_toy", "--out", tmp_path / "s"]
+    facts = run_cli("store", "build", *words, "--json").facts
+    assert (facts["nodes"], facts["edges"], facts["labeled"]) == (8, 8, 8)
+    words = ["--split", "file:0", "--splits-file", tmp_path / "s/splits/time.npz"]
+    fitted = run_cli("fit", tmp_path / "s", *words, "--preset", "instant", "--json")
+    assert fitted.code == 0
+    outcome = run_cli("store", "build", "--ogb", tmp_path, "--out", tmp_path / "t", "--label", "x")
+    assert "--label cannot be combined with --ogb" in outcome.stderr
+    outcome = run_cli("store", "build", "--ogb", tmp_path, "--out", tmp_path / "t")
+    assert outcome.code == 3
+    assert "no node-property folder" in outcome.stderr

@@ -28,7 +28,7 @@ def build(
         Path, typer.Option("--out", metavar="DIR", help="A folder that is empty or new.")
     ],
 ) -> None:
-    """Put a graph into a store: a data set, an .npz file or your own tables.
+    """Put a graph into a store: a data set, an .npz file, your own tables or an OGB folder.
 
     AdaGCN then computes its hops in files, block by block, so that a fit needs memory for labeled
     rows and one block, not for the features of all nodes:
@@ -36,6 +36,10 @@ def build(
     adagcn store build --edges e.csv --features f.parquet --labels l.csv --out big
 
     adagcn fit big --workers 4 --out model.adagcn
+
+    adagcn store build --ogb ogbn_arxiv --out arxiv
+
+    adagcn fit arxiv --split file:0 --splits-file arxiv/splits/time.npz
 
     Large tables are not held in memory: their edges are sorted in temporary files within the new
     folder (out of core, which needs the package duckdb). The store is the same either way.

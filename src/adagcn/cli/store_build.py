@@ -21,12 +21,21 @@ if TYPE_CHECKING:
 _LARGE_BYTES = 256 * 2**20
 _DEFAULT_MEMORY = "1GB"
 _IN_MEMORY = "in memory"
+_OF_OGB = ("--directed", "--self-loops", "--duplicates")
 
 
 @dataclass(frozen=True)
 class BuildOptions:
     """Whether tables are held in memory while a store is built."""
 
+    ogb: Annotated[
+        Path | None,
+        typer.Option(
+            "--ogb",
+            metavar="DIR",
+            help="A node-property folder of the Open Graph Benchmark, such as ogbn_arxiv.",
+        ),
+    ] = None
     out_of_core: Annotated[
         bool | None,
         typer.Option(
@@ -61,6 +70,8 @@ class BuildOptions:
 
 def build_from(graph: GraphOptions, options: BuildOptions, out: Path, threads: int) -> str:
     """Build a store of a data set, a file or tables; return how, in words."""
+    if options.ogb is not None:
+        return _from_ogb(options.ogb, graph, options, out, threads)
     graph.check()
     if graph.edges is None:
         _refuse(options, graph.data)
@@ -84,6 +95,29 @@ def build_from(graph: GraphOptions, options: BuildOptions, out: Path, threads: i
         note(f"{in_options(error.problem)}; the tables are read in memory instead")
     graph.read().to_store(out)
     return _IN_MEMORY
+
+
+def _from_ogb(
+    ogb: Path, graph: GraphOptions, options: BuildOptions, out: Path, threads: int
+) -> str:
+    from adagcn.formats.adjacency import EdgeRules
+    from adagcn.formats.ogb_folder import OgbFolder, build_ogb_store
+
+    given = {"DATA": graph.data, "--edges": graph.edges, **graph.given()}
+    given["--no-features"], given["--max-size"] = graph.no_features or None, graph.max_size
+    given["--in-memory"] = options.out_of_core is False or None
+    others = [name for name, value in given.items() if value is not None and name not in _OF_OGB]
+    if others:
+        raise InputError(
+            "AGC-I1419",
+            f"{', '.join(others)} cannot be combined with --ogb",
+            got=str(ogb),
+            fix=f"leave it out; {', '.join(_OF_OGB)} can be",
+        )
+    limits = options.limits(threads)
+    rules = EdgeRules(graph.directed, graph.self_loops, graph.duplicates)
+    build_ogb_store(out, OgbFolder(ogb), rules, limits).warn(None, stacklevel=2)
+    return options.words(limits)
 
 
 def _refuse(options: BuildOptions, data: str | None) -> None:

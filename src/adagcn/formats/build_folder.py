@@ -16,11 +16,14 @@ from typing import IO
 from adagcn.errors import InputError, ResourceError
 
 MANIFEST = "store.json"
+SPLITS = "splits"  # a folder of files, where a data set comes with splits
 _SCRATCH = ".building"
 _LOCK = "lock"
 # What a build writes: arrays under their names, and drafts of them and of the manifest.
 _ARRAY = r"(adjacency|features|node_ids|labels|classes|feature_names)(\.(indptr|indices|values))?"
-_OURS = re.compile(rf"{_ARRAY}\.npy|\.({_ARRAY}\.npy|{MANIFEST})\.[0-9a-f]+\.tmp|{_SCRATCH}")
+_OURS = re.compile(
+    rf"{_ARRAY}\.npy|\.({_ARRAY}\.npy|{MANIFEST})\.[0-9a-f]+\.tmp|{_SCRATCH}|{SPLITS}"
+)
 
 
 @contextmanager

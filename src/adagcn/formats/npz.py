@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -33,6 +33,7 @@ _ALWAYS_ALLOWED_BYTES = 2 * 2**30
 _ALLOWED_EXPANSION = 20
 # The zip directory is read in one piece, arrays in far smaller ones; a longer read is an attack.
 _LONGEST_READ = 2**20
+_PART_BYTES = 2**22  # of an array that is read in parts
 _MEMBER_NAME = re.compile(r"\w[\w .-]*\.npy")
 _PLAIN_KINDS = "biufcSUmM"
 _READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -130,6 +131,60 @@ def read_npz(
         _check_total(wanted, path, allowed if max_bytes is None else max_bytes)
         may_skip = set(dispensable if keys is not None else members) - set(required)
         return _read_members(archive, wanted, may_skip, path)
+
+
+def array_parts(
+    path: str | os.PathLike[str], key: str, start: int, stop: int, whole: int = 1
+) -> Iterator[NDArray[Any]]:
+    """Yield some values of an array of numbers, in the order of the file, part by part.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    key : str
+        The name of the array, which :func:`list_arrays` has listed.
+    start, stop : int
+        Which of its values, counted row by row.
+    whole : int
+        Parts hold a multiple of so many values, such as a row.
+
+    Yields
+    ------
+    ndarray of shape (n,)
+        Values in native byte order. A damaged array is found when its end has been read.
+    """
+    path = _checked_path(path)
+    with _opened(path) as (archive, members):
+        _check_required(members, [key], path)
+        dtype = _checked_header(archive, members[key], path).dtype
+        if dtype.hasobject:
+            raise _objects([key], path)
+        with archive.open(members[key]) as stream:
+            _, by_columns, _ = _READERS[npy.read_magic(stream)](stream)
+            if by_columns:
+                raise ValueError(f"{key} is stored column by column")
+            for _ in _pieces(stream, start * dtype.itemsize):
+                pass
+            unit = whole * dtype.itemsize
+            at_once = max(_PART_BYTES // unit, 1) * unit
+            left = (stop - start) * dtype.itemsize
+            while left:
+                octets = b"".join(_pieces(stream, min(at_once, left)))
+                left -= len(octets)
+                yield np.frombuffer(octets, dtype).astype(dtype.newbyteorder("="), copy=False)
+            if not stream.read(1):  # the end: zipfile has compared the checksum
+                return
+
+
+def _pieces(stream: IO[bytes], n_bytes: int) -> Iterator[bytes]:
+    """Yield so many bytes, in reads that are short enough."""
+    while n_bytes:
+        piece = stream.read(min(n_bytes, _LONGEST_READ // 2))
+        if not piece:
+            raise EOFError("the array ends too early")
+        n_bytes -= len(piece)
+        yield piece
 
 
 @contextmanager
@@ -285,16 +340,20 @@ def _read_members(
     objects = [key for key, dtype in dtypes.items() if dtype.hasobject]
     refused = [key for key in objects if key not in may_skip]
     if refused:
-        one = f"the array {refused[0]!r} of {str(path)!r} holds"
-        several = f"the arrays {', '.join(map(repr, refused))} of {str(path)!r} hold"
-        raise UnsafeFileError(
-            "AGC-U208",
-            f"{one if len(refused) == 1 else several} Python objects, which could run code",
-            fix=_TO_PLAIN,
-        )
+        raise _objects(refused, path)
     for key in objects:
         _drain(archive, members[key])
     return {key: _read_array(archive, members[key]) for key in members if key not in objects}
+
+
+def _objects(keys: list[str], path: Path) -> UnsafeFileError:
+    one = f"the array {keys[0]!r} of {str(path)!r} holds"
+    several = f"the arrays {', '.join(map(repr, keys))} of {str(path)!r} hold"
+    return UnsafeFileError(
+        "AGC-U208",
+        f"{one if len(keys) == 1 else several} Python objects, which could run code",
+        fix=_TO_PLAIN,
+    )
 
 
 def _checked_header(archive: zipfile.ZipFile, member: Member, path: Path) -> ArrayHeader:

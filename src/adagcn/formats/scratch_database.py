@@ -14,7 +14,7 @@ from adagcn.errors import InputError, ResourceError
 
 DEFAULT_MEMORY = 2**30
 _LEAST_MEMORY = 64 * 2**20
-_ROWS_AT_ONCE = 2**20
+_ROWS_AT_ONCE = 2**18
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ class EdgeCounts:
 
     Parameters
     ----------
+    listed : int
+        Edges and reversed edges whose ends are nodes.
     zeros : int
         Edges of weight zero.
     again : int
@@ -56,6 +58,7 @@ class EdgeCounts:
         Whether the adjacency is not symmetric.
     """
 
+    listed: int = 0
     zeros: int = 0
     again: int = 0
     loops: int = 0
@@ -145,7 +148,7 @@ def _directions(
     counts: EdgeCounts,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the different places, and the weights there of edges and of reversed edges, or 0."""
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    starts = np.flatnonzero(_begins(keys))
     repeats = np.diff(starts, append=len(keys))
     if weights is not None:
         merged = merged_weights(weights, starts, rules.duplicates)
@@ -156,12 +159,19 @@ def _directions(
     is_reversed = (keys[starts] & 1).astype(bool)
     counts.again += int((repeats[~is_reversed] - 1).sum())
     places = keys[starts] >> 1
-    first = np.diff(places, prepend=-1) != 0
+    first = _begins(places)
     number = np.cumsum(first) - 1
     forward, backward = np.zeros((2, int(np.count_nonzero(first))))
     forward[number[~is_reversed]] = merged[~is_reversed]
     backward[number[is_reversed]] = merged[is_reversed]
     return places[first], forward, backward
+
+
+def _begins(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return where a run of equal keys begins."""
+    begins = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=begins[1:])
+    return begins
 
 
 def _without_loops(

@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adagcn.formats.adjacency import EdgeRules, bad_weights, wrong_weights
-from adagcn.formats.array_files import ArrayFile, GrowingArray, growing_array, stored_file
+from adagcn.formats.array_files import GrowingArray, growing_array, stored_file
 from adagcn.formats.assembly import (
     NO_FEATURES,
     aligned_labels,
@@ -33,8 +33,6 @@ from adagcn.formats.column_values import numeric_column
 from adagcn.formats.columns import are_decimals
 from adagcn.formats.edges import tell_of_first_line, tell_of_marked, tell_of_table
 from adagcn.formats.feature_tables import FeatureMatrix, check_known_columns, wide_features
-from adagcn.formats.frozen import content_digest
-from adagcn.formats.graph_store import ArrayParts, StoredFile, finish_store, write_array
 from adagcn.formats.id_batches import IdColumnReader, NotIntegers
 from adagcn.formats.labels import Encoded
 from adagcn.formats.matrices import Places, as_features
@@ -51,8 +49,15 @@ from adagcn.formats.nodes import (
 )
 from adagcn.formats.scratch_database import Limits, ScratchDatabase, scratch_database
 from adagcn.formats.sorted_edges import EdgeCounts
-from adagcn.formats.stored_adjacency import matrix_files, write_adjacency, write_identity
-from adagcn.formats.stored_nodes import StoredNodes, make_pairs, nodes_of_edges, nodes_of_features
+from adagcn.formats.store_parts import StoreParts
+from adagcn.formats.stored_adjacency import write_adjacency, write_identity
+from adagcn.formats.stored_nodes import (
+    StoredNodes,
+    make_pairs,
+    nodes_of_edges,
+    nodes_of_features,
+    unknown_ends,
+)
 from adagcn.formats.table_streams import TableStream, not_out_of_core, open_table
 from adagcn.formats.tables import Columns, Table, read_table
 from adagcn.formats.text_files import TextRules
@@ -281,8 +286,11 @@ class _Build:
         features = None if self.tables.features is None else self._features(self.tables.features)
         readers = self._ends(rules, counts)
         self._tell_of_edges(readers, changes)
-        nodes = self._nodes(features, readers, rules)
+        nodes = self._nodes(features, rules)
         files = write_adjacency(self.folder, self.base, nodes.n_nodes, rules, counts)
+        if counts.listed < 2 * self.base.row("SELECT count(*) FROM ends")[0]:
+            arguments = (readers[0].argument, readers[1].argument)
+            raise unknown_ends(nodes, arguments, shared=self.tables.edges.table.untyped)
         nodes, id_file = nodes.write(self.folder)
         if features is not None:
             changes.extend(features.changes)
@@ -443,12 +451,7 @@ class _Build:
 
     # Nodes
 
-    def _nodes(
-        self,
-        features: _FeatureFacts | None,
-        readers: tuple[IdColumnReader, IdColumnReader],
-        rules: EdgeRules,
-    ) -> StoredNodes:
+    def _nodes(self, features: _FeatureFacts | None, rules: EdgeRules) -> StoredNodes:
         """Return the nodes in their order, and make the pairs of their positions."""
         if features is None:
             nodes = nodes_of_edges(self.base, self.kind)
@@ -462,8 +465,7 @@ class _Build:
             )
         more = ", w" if self.tables.edge_table.weight is not None else ""
         more += ", n" if self._order_matters(rules) else ""
-        arguments = (readers[0].argument, readers[1].argument)
-        make_pairs(nodes, arguments, shared=self.tables.edges.table.untyped, more=more)
+        make_pairs(nodes, more)
         return nodes
 
     def _tell_of_odd_ids(self, nodes: StoredNodes, changes: Changes) -> None:
@@ -519,78 +521,3 @@ class _Weights:
         """Refuse weights that cannot be used."""
         if self.n_bad:
             raise wrong_weights(self.n_bad, f"in row {self.first_row}", self.first)
-
-
-@dataclass(frozen=True)
-class StoreParts:
-    """A store whose large arrays are written: what is left is small.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    n_nodes : int
-        Number of nodes.
-    features : pair of int or None
-        The shape of the dense features; None for the identity matrix.
-    """
-
-    folder: Path
-    n_nodes: int
-    features: tuple[int, int] | None
-
-    def finish(
-        self,
-        files: dict[str, StoredFile],
-        counts: EdgeCounts,
-        described: tuple[Encoded, list[str] | None],
-        changes: Changes,
-    ) -> None:
-        """Write labels, classes, names of features and, last, the manifest.
-
-        Parameters
-        ----------
-        files : dict
-            The files so far.
-        counts : EdgeCounts
-            What was found among the edges.
-        described : pair
-            Labels with their classes, and the names of the feature columns.
-        changes : Changes
-            What was read, changed and left out.
-        """
-        (labels, classes), names = described
-        arrays = {"labels": labels, "classes": classes}
-        if names is not None:
-            arrays["feature_names"] = np.array(names, dtype=str)
-        small = {
-            name: write_array(self.folder / f"{name}.npy", ArrayParts.of(array))
-            for name, array in arrays.items()
-        }
-        square = (self.n_nodes, self.n_nodes)
-        features: Any = (
-            matrix_files(self.folder, "features", square)
-            if self.features is None
-            else (ArrayFile.of(self.folder / "features.npy"))
-        )
-        adjacency = matrix_files(self.folder, "adjacency", square)
-        ids = ArrayFile.of(self.folder / "node_ids.npy")
-        input_digest = content_digest([adjacency, features, ids])
-        facts = {
-            "n_nodes": self.n_nodes,
-            "n_stored": counts.stored,
-            "n_features": self.n_nodes if self.features is None else self.features[1],
-            "sparse_features": self.features is None,
-            "directed": counts.is_directed,
-            "input_digest": input_digest,
-            "digest": content_digest([input_digest, labels, classes]),
-            "name": None,
-            "feature_norm": None,
-            "changes": changes.phrases,
-        }
-        order = ("adjacency", "features", "node_ids", "labels", "classes", "feature_names")
-        found = {**files, **small}
-        ordered = {
-            name: found[name] for each in order for name in found if name.split(".")[0] == each
-        }
-        finish_store(self.folder, ordered, facts)

@@ -27,8 +27,8 @@ def write_adjacency(
     folder : Path
         The folder of the store.
     base : ScratchDatabase
-        Holds ``pairs``: positions ``s`` and ``t``, and if there are weights ``w`` (0 for edges to
-        leave out) and, where their order matters, ``n``.
+        Holds ``ends``, the edges, and ``pairs``: positions ``s`` and ``t``, and if there are
+        weights ``w`` (0 for edges to leave out) and, where their order matters, ``n``.
     n_nodes : int
         Number of nodes.
     rules : EdgeRules
@@ -42,11 +42,11 @@ def write_adjacency(
         The files by the names of their arrays.
     """
     paths = {name: folder / f"adjacency.{name}.npy" for name in ("indptr", "indices", "values")}
-    n_pairs = base.row("SELECT count(*) FROM pairs")[0]
+    n_pairs = base.row("SELECT count(*) FROM ends")[0]
     # As SciPy chooses for the matrix in memory, unless merging alone brings it below 2³¹ entries.
     index_type = sparse.get_index_dtype(maxval=max(2 * n_pairs, n_nodes))
     per_row = np.zeros(n_nodes + 1, dtype=np.int64)
-    entries = adjacency_entries(_sorted(base, n_nodes), n_nodes, rules, counts)
+    entries = adjacency_entries(_sorted(base, n_nodes, counts), n_nodes, rules, counts)
     with (
         growing_array(paths["indices"], index_type) as indices,
         growing_array(paths["values"], np.float32) as values,
@@ -89,22 +89,21 @@ def matrix_files(folder: Path, name: str, shape: tuple[int, int]) -> MatrixFiles
     return MatrixFiles(shape, *parts)
 
 
-def _sorted(base: ScratchDatabase, n_nodes: int) -> Iterator[SortedPart]:
+def _sorted(base: ScratchDatabase, n_nodes: int, counts: EdgeCounts) -> Iterator[SortedPart]:
     """Yield both directions of every pair, sorted by place."""
     columns = {row[0] for row in base.rows("DESCRIBE pairs")}
     there, back = f"2 * (s * {n_nodes} + t)", f"2 * (t * {n_nodes} + s) + 1"
-    if "w" not in columns:
-        query = f"SELECT unnest([{there}, {back}]) AS key FROM pairs ORDER BY key"
-    else:
-        more = "w, n" if "n" in columns else "w"
-        order = "key, n" if "n" in columns else "key"
-        query = (
-            f"SELECT key, w FROM (SELECT {there} AS key, {more} FROM pairs WHERE w > 0 UNION ALL "
-            f"SELECT {back} AS key, {more} FROM pairs WHERE w > 0) ORDER BY {order}"
-        )
-    for batch in base.batches(query):
-        weights = batch.column(1).to_numpy() if "w" in columns else None
-        yield batch.column(0).to_numpy(), weights
+    more = ", w" if "w" in columns else ""
+    order = ", n" if "n" in columns else ""
+    both = f"SELECT unnest([{there}, {back}]) AS key{more}{order} FROM pairs"
+    for batch in base.batches(f"SELECT key{more} FROM ({both}) ORDER BY key{order}"):
+        keys = batch.column(0).to_numpy()
+        counts.listed += len(keys)
+        if not more:
+            yield keys, None
+            continue
+        weights = batch.column(1).to_numpy()
+        yield keys[weights > 0], weights[weights > 0]
 
 
 def _count(per_row: NDArray[np.int64], rows: NDArray[np.int64]) -> None:

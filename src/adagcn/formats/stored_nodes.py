@@ -128,10 +128,31 @@ def _checked(nodes: StoredNodes) -> StoredNodes:
     return nodes
 
 
-def make_pairs(
-    nodes: StoredNodes, arguments: tuple[str, str], *, shared: bool, more: str = ""
-) -> None:
+def make_pairs(nodes: StoredNodes, more: str = "") -> None:
     """Make ``pairs`` of the table ``ends``: the same edges by the positions of their ends.
+
+    An edge with an id that is no node is not among them.
+
+    Parameters
+    ----------
+    nodes : StoredNodes
+        The nodes.
+    more : str
+        Further columns, each after a comma.
+    """
+    if nodes.is_range:
+        inside = f"least(s, t) >= 0 AND greatest(s, t) < {nodes.n_nodes}"
+        query = f"SELECT s, t{more} FROM ends WHERE {inside}"
+    else:
+        query = (
+            f"SELECT a.position AS s, b.position AS t{more} FROM ends "
+            "JOIN nodes a ON ends.s = a.id JOIN nodes b ON ends.t = b.id"
+        )
+    nodes.base.run(f"CREATE VIEW pairs AS {query}")
+
+
+def unknown_ends(nodes: StoredNodes, arguments: tuple[str, str], *, shared: bool) -> InputError:
+    """Return the error for edges with ids that are no nodes.
 
     Parameters
     ----------
@@ -140,32 +161,8 @@ def make_pairs(
     arguments : pair of str
         What to call the two columns in messages.
     shared : bool
-        Whether ids that are no nodes are counted over both columns, as in text files.
-    more : str
-        Further columns, each after a comma.
-
-    Raises
-    ------
-    InputError
-        If an id is no node.
+        Whether such ids are counted over both columns, as in text files.
     """
-    base, n_nodes = nodes.base, nodes.n_nodes
-    if nodes.is_range:
-        outside = f"least(s, t) < 0 OR greatest(s, t) >= {n_nodes}"
-        is_known = not base.row(f"SELECT count(*) FROM ends WHERE {outside}")[0]
-        base.run(f"CREATE VIEW pairs AS SELECT s, t{more} FROM ends")
-    else:
-        base.run(
-            f"CREATE TABLE pairs AS SELECT a.position AS s, b.position AS t{more} FROM ends "
-            "JOIN nodes a ON ends.s = a.id JOIN nodes b ON ends.t = b.id"
-        )
-        counts = base.row("SELECT (SELECT count(*) FROM pairs), (SELECT count(*) FROM ends)")
-        is_known = counts[0] == counts[1]
-    if not is_known:
-        raise _unknown(nodes, arguments, shared)
-
-
-def _unknown(nodes: StoredNodes, arguments: tuple[str, str], shared: bool) -> InputError:
     known = f"range({nodes.n_nodes}) AS nodes(id)" if nodes.is_range else "nodes"
     columns = [_ENDS] if shared else ["(SELECT s AS id FROM ends)", "(SELECT t AS id FROM ends)"]
     for column, argument in zip(columns, arguments, strict=False):
@@ -174,4 +171,4 @@ def _unknown(nodes: StoredNodes, arguments: tuple[str, str], shared: bool) -> In
         if n_ids:
             few = nodes.base.rows(f"SELECT id FROM {distinct} ORDER BY id LIMIT 5")
             return unknown_ids(np.array([row[0] for row in few]), argument, n_ids)
-    raise AssertionError("some id is no node")
+    raise AssertionError("every id is a node")

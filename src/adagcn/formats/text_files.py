@@ -23,6 +23,7 @@ from adagcn.errors import FormatError, InputError, ResourceError, counted
 Progress: TypeAlias = Callable[[int, int], None]  # bytes read, bytes of the file
 
 LONGEST_LINE = 16 * 2**20
+_STREAMED_AT_ONCE = 4 * 2**20
 LOOK = 2**18  # bytes that tell what a file is
 _LINES = 100  # lines of them that must agree on a separator
 _SPACES = " "  # stands for any run of spaces and tabs
@@ -221,14 +222,16 @@ def stream_columns(
     """Read some columns of a text file, some lines at a time.
 
     Parameters and errors are those of :func:`read_columns`, but what is not a number in a column
-    of numbers is an ``ArrowInvalid``: the lines before it have been handed out as numbers.
+    of numbers is an ``ArrowInvalid``, since the lines before it have been handed out as numbers;
+    so is a line of several megabytes, longer than what is read at a time.
     """
     reading = _Reading(path, argument, dialect, rules.progress)
     try:
         with reading.opened() as source:
-            yield from pacsv.open_csv(source, *reading.options(kinds))
+            yield from pacsv.open_csv(source, *reading.options(kinds, False, _STREAMED_AT_ONCE))
     except (pa.ArrowException, OSError) as error:
-        if "conversion error" in str(error) and any(kind != pa.string() for kind in kinds.values()):
+        is_number = any(kind != pa.string() for kind in kinds.values())
+        if "straddling" in str(error) or ("conversion error" in str(error) and is_number):
             raise
         raise _cannot_read(path, argument, dialect, error) from error
 
@@ -254,11 +257,13 @@ class _Reading:
             return stream
         return pa.PythonFile(_Rewritten(stream, self.dialect), mode="r")
 
-    def options(self, types: Mapping[str, Any], use_threads: bool = True) -> tuple[Any, Any, Any]:
+    def options(
+        self, types: Mapping[str, Any], use_threads: bool = True, block_size: int = LONGEST_LINE
+    ) -> tuple[Any, Any, Any]:
         dialect, plain = self.dialect, self._is_plain
         read = pacsv.ReadOptions(
             use_threads=use_threads,
-            block_size=LONGEST_LINE,
+            block_size=block_size,
             column_names=dialect.names,
             skip_rows=int(dialect.has_names) + (dialect.n_skipped if plain else 0),
         )
