@@ -39,7 +39,9 @@ READ = {
 
 @pytest.mark.dataset
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name", ["lastfm", *(pytest.param(n, marks=pytest.mark.full) for n in ("twitch", "musae_ptbr"))]
+)
 def test_fit_predict_evaluate_and_compare(name, dataset_dir, tmp_path, run_cli):
     folder = dataset_dir / "development" / name
     if not folder.is_dir():

@@ -21,7 +21,7 @@ Cora = [85.0, 0.2]
 
 
 @pytest.mark.parametrize("name", shipped_specs())
-@pytest.mark.filterwarnings("ignore:the paper has no settings")
+@pytest.mark.filterwarnings("ignore::adagcn.errors.PresetNotice")
 def test_a_shipped_spec_is_sound(name):
     spec = load_spec(name)
     assert all(column.source or column.dataset in CATALOG for column in spec.columns)

@@ -236,8 +236,8 @@ def test_the_input_of_stopping_is_computed_once(problem, monkeypatch):
 
 def test_presets_are_those_of_the_authors():
     names = (
-        "n_steps", "n_draws", "consistency", "temperature", "input_dropout", "hidden_dropout",
-        "learning_rate", "patience", "batch_norm",
+        "n_steps", "n_draws", "consistency", "sharpening_temperature", "input_dropout",
+        "hidden_dropout", "learning_rate", "patience", "batch_norm",
     )  # fmt: skip
     rows = {
         graph: tuple(getattr(resolve(SYSTEM, "paper", graph, {}), name) for name in names)

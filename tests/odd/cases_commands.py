@@ -177,7 +177,7 @@ GRAPH = [
     Case("labels for a data set", fit("--labels", "labels.csv"), "AGC-I811", "--labels cannot be"),
     Case("a data set that is not there", runs("fit", "no.npz"), "AGC-I203", "no.npz"),
     Case("a misspelled data set", runs("fit", "coraa"), "AGC-I250", "cora or cora_ml"),
-    Case("a folder as the data", runs("fit", "."), "AGC-I203", "is a folder"),
+    Case("a folder as the data", runs("fit", "."), "AGC-F1403", "is no store"),
     Case("a text called .npz", runs("fit", "n.npz", n_npz="text"), "AGC-F201", "n.npz"),
     Case("edges that are not there", runs("fit", "--edges", "no.csv"), "AGC-I127", "no.csv"),
     Case("edges without labels", runs("fit", "--edges", "edges.csv"), "AGC-I809", "--labels"),

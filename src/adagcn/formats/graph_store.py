@@ -250,7 +250,7 @@ def read_manifest(folder: Path) -> StoreManifest:
             "AGC-F1403",
             f"the folder {str(folder)!r} is no store: {MANIFEST} cannot be read",
             got=error.strerror or str(error),
-            fix="make it again with adagcn store build; a store that was not finished has none",
+            fix="name a folder that adagcn store build or Graph.to_store has finished",
         ) from error
     try:
         version = json.loads(text).get("version")

@@ -16,8 +16,8 @@ sum over all n nodes.
 
 Shapes: X (n_nodes, n_features); W0 (n_features, hidden_units); W1 (hidden_units, n_classes); P, Q
 (n_nodes, n_classes). T is ``n_steps``, S ``n_draws``, δ ``node_dropout``, λ ``consistency`` and τ
-``temperature``. Weights and biases start uniform within ±1/√(fan out), which is what the authors'
-code means: it draws from a normal distribution around −1/√(fan out).
+``sharpening_temperature``. Weights and biases start uniform within ±1/√(fan out), which is what
+the authors' code means: it draws from a normal distribution around −1/√(fan out).
 
 An epoch multiplies S T times by Â, with all columns of X: no other system here has dearer epochs.
 Without dropout on the input and without batch normalization, M (m ∘ X) W0 = M (m ∘ (X W0)), and the
@@ -61,7 +61,9 @@ class GRANDSettings(NetworkSettings):
     n_draws: Annotated[Count, "S, times that nodes are left out at random in an epoch"] = 2
     node_dropout: Annotated[Share, "δ, the chance of a node to be left out"] = 0.5
     consistency: Annotated[NonNegative, "λ, what it costs that draws differ"] = 0.7
-    temperature: Annotated[Positive, "τ, below 1 sharpens what the draws should agree on"] = 0.3
+    sharpening_temperature: Annotated[
+        Positive, "τ, below 1 sharpens what the draws should agree on"
+    ] = 0.3
     hidden_units: Annotated[Count, "width of the hidden layer"] = 32
     input_dropout: Annotated[Share, "rate on the propagated features"] = 0.0
     hidden_dropout: Annotated[Share, "rate on the hidden layer"] = 0.2
@@ -139,7 +141,8 @@ class GRAND(GraphNetwork):
         super().__init__(0.0, settings.n_steps)
         self.n_draws, self.node_rate = settings.n_draws, settings.node_dropout
         self.rates = settings.input_dropout, settings.hidden_dropout
-        self.consistency, self.temperature = settings.consistency, settings.temperature
+        self.consistency = settings.consistency
+        self.temperature = settings.sharpening_temperature
         units = settings.hidden_units
         self.hidden, self.hidden_bias = start.linear(start.n_features, units, by_outputs=True)
         self.output, self.output_bias = start.linear(units, start.n_classes, by_outputs=True)
@@ -248,7 +251,7 @@ _PAPER = RowsOfStudy(
             "n_steps": 8,
             "n_draws": 4,
             "consistency": 1.0,
-            "temperature": 0.5,
+            "sharpening_temperature": 0.5,
             "input_dropout": 0.5,
             "hidden_dropout": 0.5,
         },
@@ -257,7 +260,7 @@ _PAPER = RowsOfStudy(
             "n_steps": 5,
             "n_draws": 4,
             "consistency": 1.0,
-            "temperature": 0.2,
+            "sharpening_temperature": 0.2,
             "input_dropout": 0.6,
             "hidden_dropout": 0.8,
             "learning_rate": 0.2,
