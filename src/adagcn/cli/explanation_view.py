@@ -49,6 +49,11 @@ class Style:
         return "█" if self.unicode else "#"
 
     @property
+    def light_block(self) -> str:
+        """What bars of parts against the label are made of, so that they differ without color."""
+        return "░" if self.unicode else "-"
+
+    @property
     def axis(self) -> str:
         """Where bars start."""
         return "│" if self.unicode else "|"
@@ -253,7 +258,10 @@ def _part_cells(margin: float, largest: float, style: Style) -> list[str | Text]
     cells: list[str | Text] = [style.number(margin)]
     if style.width >= _NARROW:
         length = round(_TABLE_BARS * abs(margin) / largest) if largest else 0
-        cells.append(Text(style.block * length, style=_FOR if margin >= 0.0 else _AGAINST))
+        if margin >= 0.0:
+            cells.append(Text(style.block * length, style=_FOR))
+        else:
+            cells.append(Text(style.light_block * length, style=_AGAINST))
     return cells
 
 
