@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
@@ -360,3 +361,44 @@ def _quiet(path, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Graph.from_edges(path, **options)
+
+
+PEAK = """
+import sys, warnings
+from pathlib import Path
+from adagcn import Graph
+from adagcn.formats.nodes import NodeSource
+from adagcn.formats.scratch_database import Limits
+from adagcn.formats.store_build import EdgeTable, build_store
+
+warnings.simplefilter("ignore")
+edges, features, out = map(Path, sys.argv[2:])
+if sys.argv[1] == "disk":
+    build_store(out, EdgeTable(edges), NodeSource(features), limits=Limits(2**27))
+else:
+    Graph.from_edges(edges, features=features).to_store(out)
+lines = Path("/proc/self/status").read_text().splitlines()
+print(next(line.split()[1] for line in lines if line.startswith("VmHWM:")))
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read on Linux")
+def test_memory_stays_below_the_tables(tmp_path):
+    """A million edges between named nodes with 200 features: 200 MB as float32."""
+    rng = np.random.default_rng(0)
+    n_nodes = 250_000
+    names = pa.array([f"user-{i:07d}" for i in rng.permutation(n_nodes)])
+    columns = {f"x{i}": rng.random(n_nodes, dtype=np.float32) for i in range(200)}
+    pq.write_table(pa.table({"id": names, **columns}), tmp_path / "f", row_group_size=2**14)
+    ends = rng.integers(n_nodes, size=(2, 1_000_000))
+    table = pa.table({"s": names.take(pa.array(ends[0])), "t": names.take(pa.array(ends[1]))})
+    pacsv.write_csv(table, tmp_path / "e")
+    peaks = {}
+    for way in ("disk", "memory"):
+        words = [sys.executable, "-c", PEAK, way, tmp_path / "e", tmp_path / "f", tmp_path / way]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        peaks[way] = int(done.stdout) * 1024
+    assert peaks["disk"] < 0.7 * peaks["memory"], peaks
+    digests = [Graph.from_store(tmp_path / way).digest for way in peaks]
+    assert digests[0] == digests[1]

@@ -298,6 +298,29 @@ def reading(
     _show("reading", run, options, common, {})
 
 
+@bench_app.command("building")
+@with_option_groups
+def building(
+    options: BenchOptions,
+    common: Common,
+    edges: Annotated[
+        int | None,
+        typer.Option(
+            "--edges", metavar="N", min=10, help="Edges.", show_default="2,000,000; --full 10 times"
+        ),
+    ] = None,
+) -> None:
+    """Time the building of a store out of core, against DuckDB's own sort of the same edges."""
+    options.check()
+    from adagcn.bench.building import FULL, QUICK, measure_building
+
+    asked = {} if edges is None else {"n_edges": edges}
+    plan = options.changed(FULL if options.full else QUICK, **asked)
+    with _measuring(common) as run:
+        run.keep(measure_building(plan, seed=common.seed, tick=run.tick))
+    _show("building", run, options, common, {})
+
+
 @bench_app.command("start")
 @with_option_groups
 def start(options: BenchOptions, common: Common) -> None:

@@ -132,6 +132,10 @@ _EXTRA: dict[str, dict[str, Any]] = {
     "start": {"beyond them": lambda facts: f"{facts['beyond_reference']:+.2f} s"},
     "scale": {"peak memory": _megabytes, "of data": _over_data},
     "reading": {"peak memory": _megabytes, "of the file": _over_data},
+    "building": {
+        "on the clock": lambda facts: f"{facts['seconds']:.1f} s",
+        "peak memory": _megabytes,
+    },
 }
 
 

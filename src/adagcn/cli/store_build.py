@@ -40,7 +40,7 @@ class BuildOptions:
         bool | None,
         typer.Option(
             "--out-of-core/--in-memory",
-            help="Sort edges in temporary files, or hold all tables in memory.",
+            help="Sort edges in temporary files; --in-memory holds all tables in memory.",
             show_default="out of core if edges and features have more than 256MB",
         ),
     ] = None
@@ -49,7 +49,7 @@ class BuildOptions:
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="Memory for sorting out of core; about 0.3GB come on top.",
+            help="Memory for sorting out of core; up to 0.5GB come on top.",
             show_default=_DEFAULT_MEMORY,
         ),
     ] = None

@@ -27,7 +27,7 @@ from adagcn.formats.tables import (
 from adagcn.formats.text_files import TextRules, dialect_of, stream_columns
 
 _ROWS_AT_ONCE = 2**18
-_VALUES_AT_ONCE = 2**22
+_VALUES_AT_ONCE = 2**21
 
 
 class OutOfCoreError(InputError):
@@ -170,13 +170,21 @@ def _parquet(path: Path, argument: str, wanted: Columns) -> TableStream:
     unread = tuple(name for name in schemas[0].names if name not in types)
 
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        n_at_once = max(min(_ROWS_AT_ONCE, _VALUES_AT_ONCE // len(columns)), 1)
-        for each in files:
-            try:
-                with pq.ParquetFile(each) as file:
-                    yield from file.iter_batches(n_at_once, columns=list(columns))
-            except (pa.ArrowException, OSError) as error:
-                raise unreadable_parquet(path, argument, error) from error
+        try:
+            yield from _parquet_batches(files, list(columns))
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable_parquet(path, argument, error) from error
 
     table = Table({}, argument, form=form, unread=unread)
     return TableStream(table, names, types, n_rows, read)
+
+
+def _parquet_batches(files: Sequence[Path], columns: list[str]) -> Iterator[pa.RecordBatch]:
+    n_at_once = max(min(_ROWS_AT_ONCE, _VALUES_AT_ONCE // len(columns)), 1)
+    for each in files:
+        # Without pre_buffer, which holds far more than what is handed out.
+        with pq.ParquetFile(each, pre_buffer=False) as file:
+            for group in range(file.num_row_groups):
+                yield from file.iter_batches(
+                    n_at_once, row_groups=[group], columns=columns, use_threads=False
+                )
