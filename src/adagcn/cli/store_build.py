@@ -49,7 +49,7 @@ class BuildOptions:
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="Memory for sorting out of core; up to 0.5GB come on top.",
+            help="Memory for sorting out of core; up to 0.6GB come on top.",
             show_default=_DEFAULT_MEMORY,
         ),
     ] = None

@@ -194,7 +194,7 @@ def _write_edges(
     base, counts = nodes.base, EdgeCounts()
     n_edges = _insert_ends(base, ogb)
     make_pairs(nodes)
-    files = write_adjacency(folder, base, nodes.n_nodes, rules, counts)
+    files = write_adjacency(folder, nodes, rules, counts)
     if counts.listed < 2 * n_edges:
         raise unknown_ends(nodes, ("the edges of the OGB folder",) * 2, shared=True)
     changes.note(f"edges: {counted(n_edges, 'row')} of an OGB folder")

@@ -24,7 +24,7 @@ class Limits:
     Parameters
     ----------
     memory : int
-        Bytes; what does not fit goes to temporary files. The rest of the process adds up to 0.5 GB.
+        Bytes; what does not fit goes to temporary files. The rest of the process adds up to 0.6 GB.
     threads : int
         Threads; more of them sort faster and need more memory. The result is the same.
     """

@@ -287,7 +287,7 @@ class _Build:
         readers = self._ends(rules, counts)
         self._tell_of_edges(readers, changes)
         nodes = self._nodes(features, rules)
-        files = write_adjacency(self.folder, self.base, nodes.n_nodes, rules, counts)
+        files = write_adjacency(self.folder, nodes, rules, counts)
         if counts.listed < 2 * self.base.row("SELECT count(*) FROM ends")[0]:
             arguments = (readers[0].argument, readers[1].argument)
             raise unknown_ends(nodes, arguments, shared=self.tables.edges.table.untyped)

@@ -15,10 +15,11 @@ from adagcn.formats.array_files import ArrayFile, MatrixFiles, growing_array, st
 from adagcn.formats.graph_store import ArrayParts, StoredFile, write_array
 from adagcn.formats.scratch_database import ScratchDatabase
 from adagcn.formats.sorted_edges import EdgeCounts, SortedPart, adjacency_entries
+from adagcn.formats.stored_nodes import StoredNodes
 
 
 def write_adjacency(
-    folder: Path, base: ScratchDatabase, n_nodes: int, rules: EdgeRules, counts: EdgeCounts
+    folder: Path, nodes: StoredNodes, rules: EdgeRules, counts: EdgeCounts
 ) -> dict[str, StoredFile]:
     """Write the three arrays of the adjacency.
 
@@ -26,11 +27,10 @@ def write_adjacency(
     ----------
     folder : Path
         The folder of the store.
-    base : ScratchDatabase
-        Holds ``ends``, the edges, and ``pairs``: positions ``s`` and ``t``, and if there are
-        weights ``w`` (0 for edges to leave out) and, where their order matters, ``n``.
-    n_nodes : int
-        Number of nodes.
+    nodes : StoredNodes
+        The nodes. Their database holds ``ends``, the edges, and ``pairs``: numbers ``s`` and ``t``
+        of their ends, and if there are weights ``w`` (0 for edges to leave out) and, where their
+        order matters, ``n``.
     rules : EdgeRules
         What to do with edges that are not simple.
     counts : EdgeCounts
@@ -42,19 +42,23 @@ def write_adjacency(
         The files by the names of their arrays.
     """
     paths = {name: folder / f"adjacency.{name}.npy" for name in ("indptr", "indices", "values")}
+    base, n_nodes, places = nodes.base, nodes.n_nodes, nodes.places
     n_pairs = base.row("SELECT count(*) FROM ends")[0]
     # As SciPy chooses for the matrix in memory, unless merging alone brings it below 2³¹ entries.
     index_type = sparse.get_index_dtype(maxval=max(2 * n_pairs, n_nodes))
     per_row = np.zeros(n_nodes + 1, dtype=np.int64)
-    entries = adjacency_entries(_sorted(base, n_nodes, counts), n_nodes, rules, counts)
+    parts = _sorted(base, nodes.span, counts)
     with (
         growing_array(paths["indices"], index_type) as indices,
         growing_array(paths["values"], np.float32) as values,
     ):
-        for rows, columns, weights in entries:
-            indices.append(columns.astype(index_type))
+        for rows, columns, weights in adjacency_entries(parts, nodes.span, rules, counts):
+            # Ids that are numbered only now were sorted all the same: positions are in their order.
+            indices.append((columns if places is None else places[columns]).astype(index_type))
             values.append(weights)
-            _count(per_row, rows)
+            _count(per_row, rows if places is None else places[rows])
+    if places is not None:
+        counts.looped = places[counts.looped].tolist()
     indptr = np.cumsum(per_row, out=per_row).astype(index_type, copy=False)
     first = write_array(paths["indptr"], ArrayParts.of(indptr))
     return {
@@ -89,10 +93,10 @@ def matrix_files(folder: Path, name: str, shape: tuple[int, int]) -> MatrixFiles
     return MatrixFiles(shape, *parts)
 
 
-def _sorted(base: ScratchDatabase, n_nodes: int, counts: EdgeCounts) -> Iterator[SortedPart]:
+def _sorted(base: ScratchDatabase, span: int, counts: EdgeCounts) -> Iterator[SortedPart]:
     """Yield both directions of every pair, sorted by place."""
     columns = {row[0] for row in base.rows("DESCRIBE pairs")}
-    there, back = f"2 * (s * {n_nodes} + t)", f"2 * (t * {n_nodes} + s) + 1"
+    there, back = f"2 * (s * {span} + t)", f"2 * (t * {span} + s) + 1"
     more = ", w" if "w" in columns else ""
     order = ", n" if "n" in columns else ""
     both = f"SELECT unnest([{there}, {back}]) AS key{more}{order} FROM pairs"
@@ -106,7 +110,7 @@ def _sorted(base: ScratchDatabase, n_nodes: int, counts: EdgeCounts) -> Iterator
         yield keys[weights > 0], weights[weights > 0]
 
 
-def _count(per_row: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+def _count(per_row: NDArray[np.int64], rows: NDArray[Any]) -> None:
     """Add sorted rows to the counts; that of row i is in place i + 1."""
     if len(rows):
         first, last = int(rows[0]), int(rows[-1])

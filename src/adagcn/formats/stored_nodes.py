@@ -21,6 +21,8 @@ from adagcn.formats.table_streams import not_out_of_core
 
 _IDS_AT_ONCE = 2**20
 _MOST_NODES = 2**31 - 1  # 2 n² must fit into 63 bits, since pairs of nodes are sorted as one number
+_MOST_GAPS = 8  # ids lie close together if one number in so many is an id
+_MOST_PLACES = 2**26
 _ENDS = "(SELECT s AS id FROM ends UNION ALL SELECT t AS id FROM ends)"
 
 
@@ -40,6 +42,11 @@ class StoredNodes:
         Whether the ids are 0 to n − 1, so that an id is its position.
     node_ids : ArrayFile or None
         The file of the ids, once it is written.
+    places : ndarray or None
+        For sorted integers that lie close together: the position of ``first`` + i at place i.
+        Edges can then be sorted by their ids, and be numbered afterwards without a join.
+    first : int
+        The smallest of these ids.
     """
 
     base: ScratchDatabase
@@ -47,6 +54,13 @@ class StoredNodes:
     kind: IdKind
     is_range: bool
     node_ids: Any = None
+    places: NDArray[np.int32] | None = None
+    first: int = 0
+
+    @property
+    def span(self) -> int:
+        """How many numbers the ends of ``pairs`` may be."""
+        return self.n_nodes if self.places is None else len(self.places)
 
     def find(self, ids: NDArray[Any]) -> NDArray[np.intp]:
         """Return the position of each id, −1 where there is none."""
@@ -116,7 +130,19 @@ def nodes_of_edges(base: ScratchDatabase, kind: IdKind) -> StoredNodes:
     )
     n_nodes, first, last = base.row("SELECT count(*), min(id), max(id) FROM nodes")
     is_range = kind == "integers" and n_nodes > 0 and (first, last) == (0, n_nodes - 1)
-    return _checked(StoredNodes(base, n_nodes, kind, is_range))
+    nodes = _checked(StoredNodes(base, n_nodes, kind, is_range))
+    is_dense = kind == "integers" and last - first < min(_MOST_GAPS * n_nodes, _MOST_PLACES)
+    return _with_places(nodes, first, last) if is_dense and not is_range else nodes
+
+
+def _with_places(nodes: StoredNodes, first: int, last: int) -> StoredNodes:
+    places = np.zeros(last - first + 1, dtype=np.int32)
+    position = 0
+    for batch in nodes.base.batches("SELECT id FROM nodes ORDER BY position"):
+        ids = batch.column(0).to_numpy() - first
+        places[ids] = np.arange(position, position + len(ids), dtype=np.int32)
+        position += len(ids)
+    return replace(nodes, places=places, first=first)
 
 
 def _checked(nodes: StoredNodes) -> StoredNodes:
@@ -131,7 +157,8 @@ def _checked(nodes: StoredNodes) -> StoredNodes:
 def make_pairs(nodes: StoredNodes, more: str = "") -> None:
     """Make ``pairs`` of the table ``ends``: the same edges by the positions of their ends.
 
-    An edge with an id that is no node is not among them.
+    Where the nodes have ``places``, the ends are numbers of places. An edge with an id that is no
+    node is not among the pairs.
 
     Parameters
     ----------
@@ -140,7 +167,9 @@ def make_pairs(nodes: StoredNodes, more: str = "") -> None:
     more : str
         Further columns, each after a comma.
     """
-    if nodes.is_range:
+    if nodes.places is not None:
+        query = f"SELECT s - {nodes.first} AS s, t - {nodes.first} AS t{more} FROM ends"
+    elif nodes.is_range:
         inside = f"least(s, t) >= 0 AND greatest(s, t) < {nodes.n_nodes}"
         query = f"SELECT s, t{more} FROM ends WHERE {inside}"
     else:
