@@ -2,7 +2,8 @@
 
 Tables are read some rows at a time. DuckDB holds the ids and the edges in temporary files, numbers
 the nodes and sorts the edges; one pass over the sorted edges writes the adjacency. The result is
-that of ``Graph.from_edges(…).to_store(…)``: the same files, digests and words about what was read.
+that of ``Graph.from_edges(…).to_store(…)``: the same arrays, digests and words about what was read,
+but for the integer type of indices, which in memory is sometimes wider than it need be.
 
 In memory are: what :class:`Limits` grants DuckDB, some rows of a table, 8 bytes per node (up to 40
 if ids are integers with gaps, 256 MB at most of them), and the table of labels.
