@@ -25,7 +25,6 @@ from adagcn.formats.graph_store import verify_store
 from adagcn.formats.nodes import NodeSource
 from adagcn.formats.scratch_database import Limits
 from adagcn.formats.store_build import EdgeTable, build_store
-from adagcn.formats.table_streams import OutOfCoreError
 from adagcn.formats.text_files import TextRules
 
 pytest.importorskip("duckdb")
@@ -237,7 +236,7 @@ def test_what_needs_memory_says_so(tmp_path, name):
     paths = {"edges": write(tmp_path, "edges", edges), "features": None, "labels": None}
     if features is not None:
         paths["features"] = write(tmp_path, "features", features)
-    with pytest.raises(OutOfCoreError, match=words):
+    with pytest.raises(InputError, match=words):
         build_store(tmp_path / "disk", *as_parts(paths, **options))
     assert not (tmp_path / "disk").exists()
 

@@ -54,7 +54,7 @@ class EngineOptions:
         if graph.store is None and any(given.values()):
             names = ", ".join(name for name, is_given in given.items() if is_given)
             raise InputError(
-                "AGC-I1408",
+                "AGC-I1431",
                 f"{names} would do nothing: hops of a graph in memory are not made in parts",
                 got=repr(graph),
                 fix="put the graph into a store first (adagcn store build), or leave them out",

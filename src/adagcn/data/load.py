@@ -129,7 +129,7 @@ def locate_file(text: str, *, data_dir: Folder = None) -> Path:
     Parameters
     ----------
     text : str
-        Its path, relative to the data folder.
+        Its path, relative to the data folder, or a whole path.
     data_dir : str or path-like, optional
         The folder to search first; then comes the one in ``ADAGCN_DATA``.
 
@@ -143,6 +143,8 @@ def locate_file(text: str, *, data_dir: Folder = None) -> Path:
     InputError
         If there is no such file.
     """
+    if Path(text).is_absolute() and Path(text).is_file():
+        return Path(text)
     folders = own_folders(data_dir)
     found = next((folder / text for folder in folders if (folder / text).is_file()), None)
     if found is None:

@@ -178,7 +178,7 @@ def store_graph(
     """
     if arrays["node_ids"].dtype.kind == "O":
         raise InputError(
-            "AGC-I1407",
+            "AGC-I1430",
             "node ids in a store must be text or integers of 64 bits",
             got=shown(arrays["node_ids"].max()),
             fix="write the ids as text",

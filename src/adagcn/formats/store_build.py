@@ -121,7 +121,7 @@ def build_store(
 
     Raises
     ------
-    OutOfCoreError
+    InputError
         If the tables can be read in memory only; nothing is left in the folder.
     InputError, FormatError, ResourceError
         As from ``Graph.from_edges``; if memory or disk do not suffice; if DuckDB is not installed.

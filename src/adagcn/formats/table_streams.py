@@ -1,7 +1,7 @@
 """Tables in files, some rows at a time: what :mod:`adagcn.formats.tables` reads, but never whole.
 
 The same first bytes and first lines tell what a file is, and the same parser reads it. What cannot
-be read in pieces is said by :class:`OutOfCoreError`; the reader in memory takes it.
+be read in pieces is said by :func:`not_out_of_core`; the reader in memory takes it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,9 @@ _ROWS_AT_ONCE = 2**18
 _VALUES_AT_ONCE = 2**21
 
 
-class OutOfCoreError(InputError):
-    """Tables that can be read in memory only."""
-
-
-def not_out_of_core(problem: str, *, got: Any = ...) -> OutOfCoreError:
+def not_out_of_core(problem: str, *, got: Any = ...) -> InputError:
     """Return the error for what can be read in memory only."""
-    return OutOfCoreError(
+    return InputError(
         "AGC-I1410",
         f"this cannot be built out of core: {problem}",
         got=got,
@@ -73,7 +69,7 @@ class TableStream:
 
         Raises
         ------
-        OutOfCoreError
+        InputError
             If a column of numbers holds anything else.
         FormatError
             If the file is damaged.
@@ -117,7 +113,7 @@ def open_table(
 
     Raises
     ------
-    OutOfCoreError
+    InputError
         If it is of a kind that is read whole.
     """
     kind = file_kind(path, argument)
