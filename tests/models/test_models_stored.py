@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from adagcn import (
     AdaSGCClassifier,
     Graph,
     InputError,
+    IntegrityError,
     PresetNotice,
     load_model,
 )
@@ -77,6 +80,17 @@ def test_a_store_that_is_too_large_for_a_look_falls_back(graphs, monkeypatch):
     np.testing.assert_array_equal(model.predict_proba(ids), expected.predict_proba(ids))
     with pytest.raises(InputError, match="needs the hops in memory"):
         fitted(lambda g: AdaGCNClassifier(g, teleport="auto"), graphs[1])
+
+
+def test_a_store_that_was_replaced_is_not_computed_with(tmp_path):
+    folder = tmp_path / "store"
+    planted_partition(240, 3, 12, seed=2, homophily=0.8, mean_degree=6).to_store(folder)
+    opened = Graph.from_store(folder)
+    model = fitted(MODELS["instant"], opened)
+    shutil.rmtree(folder)
+    planted_partition(240, 3, 12, seed=3, homophily=0.8, mean_degree=6).to_store(folder)
+    with pytest.raises(IntegrityError, match="another graph than when it was opened"):
+        model.predict([0])
 
 
 def test_other_models_read_the_store_whole(graphs):

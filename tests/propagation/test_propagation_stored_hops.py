@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -219,3 +220,22 @@ def test_the_folder_of_the_hops_cannot_be_written(tmp_path):
     (folder / "hops").write_text("a file in the way")
     with pytest.raises(OSError, match="could not be made"):
         StoredSource(folder, None, "none", None).first()
+
+
+def test_a_store_that_is_made_anew_is_read_anew(tmp_path):
+    """A process may replace a store; what it had open belongs to files that are gone."""
+    folder = tmp_path / "store"
+    for seed in (1, 2):
+        shutil.rmtree(folder, ignore_errors=True)
+        graph = planted_partition(200, 3, 17, seed=seed, homophily=0.8, mean_degree=7)
+        graph.to_store(folder)
+        memory = MemorySource(graph.features, graph.adjacency, teleport=0.2)
+        files = StoredSource(folder, None, "none", None, "symmetric", 0.2)
+        assert_same_hops(memory.first(), files.first(), graph.n_nodes)
+
+
+def test_what_is_left_of_other_blocks_is_not_taken(tmp_path, monkeypatch):
+    source = StoredSource(stored(dense_graph(), tmp_path), None, "none", None)
+    one = source.first()._plan.work
+    monkeypatch.setattr(stored_hops, "BLOCK_BYTES", 9000)
+    assert StoredSource(source.store, None, "none", None).first()._plan.work != one

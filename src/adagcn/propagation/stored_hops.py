@@ -2,7 +2,7 @@
 
 A :class:`StoredHop` is a :class:`~adagcn.propagation.hops.Hop` whose rows are in a folder. The next
 hop is made by an engine, a block at a time (:mod:`adagcn.propagation.row_blocks`). What is finished
-is written down, so that a fit that was interrupted goes on with the blocks that are missing; a
+is written down, so that after a kill the hop in work needs only the blocks that are missing; a
 block whose file is damaged is made again. A hop is deleted when the next one is complete.
 """
 
@@ -14,7 +14,7 @@ import shutil
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adagcn.engines import current_engine
-from adagcn.formats.build_folder import make_folder
+from adagcn.formats.build_folder import MANIFEST, make_folder
 from adagcn.formats.graph_store import (
     ArrayParts,
     StoredArrays,
@@ -224,7 +224,8 @@ class StoredSource:
     def key(self) -> str:
         """What all hops depend on besides the store, in a few letters: the name of a folder."""
         columns = b"" if self.columns is None else self.columns.astype("<i8").tobytes()
-        said = json.dumps([self.named, self.normalization, self.teleport, str(self.dtype)])
+        facts = [self.named, self.normalization, self.teleport, str(self.dtype), BLOCK_BYTES]
+        said = json.dumps(facts)
         digest = _arrays(self.store).manifest.input_digest
         return hashlib.sha256(f"{digest} {said}".encode() + columns).hexdigest()[:16]
 
@@ -437,10 +438,23 @@ def _line(block: int, done: _Done) -> str:
     return json.dumps({"block": block, "n_stored": done.n_stored, "files": files}) + "\n"
 
 
-@cache
 def _arrays(store: Path) -> StoredArrays:
-    """Return the arrays of a store, opened once in every process."""
+    """Return the arrays of a store, opened once in every process, and again if it was replaced."""
+    return _opened(store, _stamp(store / MANIFEST))
+
+
+@lru_cache(maxsize=8)
+def _opened(store: Path, stamp: tuple[int, ...]) -> StoredArrays:
     return open_store(store)
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Return what tells a file from another one that took its name."""
+    try:
+        found = path.stat()
+    except OSError:  # whoever opens it says what is wrong
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _write_degrees(work: Path, arrays: StoredArrays, blocks: RowBlocks) -> None:
@@ -452,7 +466,6 @@ def _write_degrees(work: Path, arrays: StoredArrays, blocks: RowBlocks) -> None:
 _DEGREES = ("out_degree.npy", "in_degree.npy")
 
 
-@cache
 def _degrees(work: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     out_degree, in_degree = (mapped(work / name) for name in _DEGREES)
     return out_degree, in_degree

@@ -22,7 +22,7 @@ from sklearn.utils.validation import validate_data
 from adagcn.boosting.fit_state import LabeledNodes
 from adagcn.boosting.pseudo_labels import NO_PSEUDO_LABELS, PseudoLabels, draw_nodes
 from adagcn.engines.memory import usable_memory
-from adagcn.errors import InputError, shown
+from adagcn.errors import InputError, IntegrityError, shown
 from adagcn.formats.frozen import content_digest
 from adagcn.formats.row_norms import hellinger_rows, normalize_rows_l1
 from adagcn.graph import Features, Graph
@@ -181,8 +181,16 @@ def stored_source(
     """Return hops that are computed in files; None if the graph is in memory."""
     if graph is None or graph.store is None:
         return None
+    from adagcn.formats.graph_store import read_manifest
     from adagcn.propagation.stored_hops import StoredSource
 
+    if read_manifest(graph.store).input_digest != graph.input_digest:
+        raise IntegrityError(
+            "AGC-G1432",
+            f"the store {str(graph.store)!r} holds another graph than when it was opened",
+            got=repr(graph),
+            fix="open it again with Graph.from_store",
+        )
     prepare = row_preparation(graph, settings.feature_norm, scale)
     named: str = settings.feature_norm
     if isinstance(prepare, partial):
