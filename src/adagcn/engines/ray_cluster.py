@@ -49,8 +49,9 @@ class RayTasks:
     ) -> None:
         """Call ``fn(item, shared)`` for every item; see :meth:`adagcn.engines.Engine.map`."""
         ray = _ray()
-        # Ray tells of dead workers on standard output, which is for results alone.
-        with _connected(ray, self.workers, self.address), redirect_stdout(sys.stderr):
+        # Ray tells of dead workers on standard output, which is for results alone, and does so
+        # until its shutdown is complete: so the connection is inside.
+        with redirect_stdout(sys.stderr), _connected(ray, self.workers, self.address):
             task = ray.remote(num_cpus=1, max_retries=retries)(_call)
             kept = ray.put((fn, shared))  # sent to each machine once
             n_cpus = int(ray.cluster_resources().get("CPU", 1))
