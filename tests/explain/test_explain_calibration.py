@@ -67,6 +67,20 @@ def test_a_temperature_is_one_where_none_matters():
     assert fit_temperature(np.log(np.full((3, 2), 0.5)), np.array([0, 1, 0])) == 1.0
 
 
+def test_nodes_that_cannot_tell_a_temperature_from_one_leave_it():
+    """Drawn at T = 1, 19 of 20 samples should say so; drawn at T = 2, all should say otherwise."""
+    rng = np.random.default_rng(0)
+    found = {1.0: [], 2.0: []}
+    for true, temperatures in found.items():
+        for _ in range(200):
+            said = log_softmax(2.0 * rng.standard_normal((500, 4)), axis=1)
+            truth = np.exp(tempered(said, true))
+            labels = (rng.random((500, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+            temperatures.append(fit_temperature(said, labels))
+    assert 0.9 <= np.mean(np.array(found[1.0]) == 1.0) < 1.0
+    assert min(found[2.0]) > 1.5
+
+
 def test_an_impossible_label_has_a_temperature():
     with np.errstate(divide="ignore"):
         said = np.log([[1.0, 0.0], [0.9, 0.1], [0.2, 0.8]])
