@@ -156,7 +156,7 @@ def test_one_layer_never_makes_the_propagator(task, watch, monkeypatch):
 def test_all_nodes_are_scored_block_by_block(task, watch, monkeypatch):
     model = fitted(task)
     watch.gathers.clear()
-    monkeypatch.setattr("adagcn.models.support.boosted.SCORED_AT_ONCE", 64)
+    monkeypatch.setattr("adagcn.models.support.boosted_scoring.SCORED_AT_ONCE", 64)
     parts = model.predict_proba(task.graph.node_ids)
     voters = [gathered for gathered in watch.gathers if gathered]
     assert all(gathered == [64, 64, 22] for gathered in voters)

@@ -91,7 +91,7 @@ def _boosted(model: Any) -> str | None:
 
 def voting_hops(model: Any) -> list[int]:
     """Return the hops whose layers vote in a boosted model."""
-    from adagcn.models.support.boosted import boosting_rule
+    from adagcn.models.support.boosted_settings import boosting_rule
 
     combination = boosting_rule(model.fitted_settings()).combination
     first = combination.first_voter(model.layer_weights_.tolist())

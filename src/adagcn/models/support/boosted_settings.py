@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from adagcn.boosting.samme import Combine, Vote, WeightUpdate
+from adagcn.boosting.samme import BoostingRule, Combination, Combine, Vote, WeightUpdate
 from adagcn.errors import InputError
 from adagcn.models.support.settings import (
     Count,
@@ -259,6 +259,20 @@ def settings_from(flat: Mapping[str, Any], kind: type[BoostedSettings]) -> Boost
     if "variant" in values:
         values["variant"] = Variant(**values["variant"])
     return checked(kind, values)
+
+
+def boosting_rule(settings: BoostedSettings) -> BoostingRule:
+    """Return the part of the settings that the boosting loop needs."""
+    variant = settings.variant
+    return BoostingRule(
+        combination=Combination(
+            settings.combine, variant.vote, variant.ema_teleport, variant.voting_share
+        ),
+        update=variant.weight_update,
+        reweight_rate=settings.reweight_rate,
+        judge_left_out=variant.judge == "left_out",
+        on_perfect=variant.on_perfect,
+    )
 
 
 Variant.__doc__ = with_parameters(
