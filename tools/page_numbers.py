@@ -6,8 +6,11 @@ line (there Markdown would end the paragraph). The source is one of
 ``table2 / AdaGCN, adaptive / Cora-ML / mean``
     An experiment with options of ``adagcn reproduce``, a row, a column, and what of the cell:
     ``mean``, ``interval``, ``mean and interval``, ``n``, ``splits``, ``paper``, ``over the paper``,
-    ``CPU seconds``, ``minus ROW`` (the paired difference from another row with its interval),
-    ``ahead of ROW`` (the same without a plus sign) or ``p minus ROW`` (on split means).
+    ``unseen accuracy`` (on nodes that no validation split has seen), ``behind the first row`` with
+    its interval over splits, ``behind the first row, with nodes`` (the interval that resamples
+    nodes as well, alone), ``CPU seconds``, ``minus ROW`` (the paired difference from another row
+    with its interval), ``ahead of ROW`` (the same without a plus sign) or ``p minus ROW`` (on split
+    means).
 ``performance / cora_ml: whole fit / APPNP / time``
     A table that ``adagcn bench`` printed and ``docs/performance.md`` keeps: how its title begins,
     a row, and how the name of a column begins; ``time with interval`` keeps the interval.
@@ -86,6 +89,14 @@ _SHOWN: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "splits": lambda cell: str(len({run["split"] for run in cell["runs"]})),
     "paper": lambda cell: _percent(cell["paper"][0]),
     "over the paper": lambda cell: _signed(cell["difference"]),
+    "unseen accuracy": lambda cell: _percent(cell["unseen_accuracy"]),
+    "behind the first row": lambda cell: (
+        f"{_percent(-cell['against_first']['difference'])} "
+        f"{_turned(cell['against_first']['interval'])}"
+    ),
+    "behind the first row, with nodes": lambda cell: _turned(
+        cell["against_first"]["node_interval"]
+    ),
 }
 
 
@@ -126,6 +137,11 @@ def _interval(bounds: tuple[float, float] | None) -> str:
     if bounds is None:
         return "[–]"
     return f"[{', '.join(f'{100 * x:.2f}' for x in bounds)}]".replace("-", "−")
+
+
+def _turned(bounds: tuple[float, float]) -> str:
+    """Return the interval of a difference as that of its opposite."""
+    return _interval((-bounds[1], -bounds[0]))
 
 
 def _signed(share: float) -> str:
