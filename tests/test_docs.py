@@ -78,6 +78,7 @@ FACTS = {
                     "split": f"test:{split}",
                     "init": init,
                     "accuracy": 0.5 + shift + 0.01 * split * init,
+                    "accuracy_by_depth": [0.25, 0.5 + shift + 0.01 * split * init],
                 }
                 for split in (0, 10, 9)
                 for init in (0, 1)
@@ -102,6 +103,8 @@ FACTS = {
         ("t / A, new / Cora / minus B", "+25.00 [25.00, 25.00]"),
         ("t / B / Cora / minus A, new", "−25.00 [−25.00, −25.00]"),
         ("t / A, new / Cora / ahead of B", "25.00 [25.00, 25.00]"),
+        ("t / B / Cora / mean of the first 1 layers", "25.00"),
+        ("t --inits 1 / B / Cora / change after 2 layers", "+0.00 [0.00, 0.00]"),
         ("performance / cora_ml: whole fit / APPNP / time", "23.8 s"),
         ("performance / cora_ml: whole fit / APPNP / time with interval", "23.8 s (15.3–32.2)"),
         ("performance / cora_ml: one training step / GCN / a layer more", "+2.783 ms"),
@@ -118,7 +121,13 @@ def test_a_number_is_the_one_that_its_source_names(tool, source, shown):
 
 @pytest.mark.parametrize(
     "source",
-    ["t / C / Cora / mean", "t / B / Cora / median", "t / B", "performance / x / y / time"],
+    [
+        "t / C / Cora / mean",
+        "t / B / Cora / median",
+        "t / B",
+        "t / B / Cora / change after 3 layers",
+        "performance / x / y / time",
+    ],
 )
 def test_a_number_without_a_record_is_told(tool, source):
     with pytest.raises(ValueError, match=f"there is no number '{source}'"):

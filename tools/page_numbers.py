@@ -10,7 +10,8 @@ line (there Markdown would end the paragraph). The source is one of
     its interval over splits, ``behind the first row, with nodes`` (the interval that resamples
     nodes as well, alone), ``CPU seconds``, ``minus ROW`` (the paired difference from another row
     with its interval), ``ahead of ROW`` (the same without a plus sign) or ``p minus ROW`` (on split
-    means).
+    means). Of a boosted model also ``mean of the first 4 layers`` and ``change after 4 layers``
+    (all layers minus the first four, paired by split).
 ``performance / cora_ml: whole fit / APPNP / time``
     A table that ``adagcn bench`` printed and ``docs/performance.md`` keeps: how its title begins,
     a row, and how the name of a column begins; ``time with interval`` keeps the interval.
@@ -54,7 +55,7 @@ def number(source: str, facts_of: Callable[[str], Facts]) -> str:
             return _printed(*path)
         row, column, what = path
         return _of_a_cell(_Cells(facts_of(first)), row, column, what)
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, IndexError, ValueError, TypeError) as error:
         raise ValueError(f"there is no number {source!r}: {error}") from error
 
 
@@ -78,9 +79,21 @@ def _of_a_cell(cells: _Cells, row: str, column: str, what: str) -> str:
     for start, show in (("minus ", _difference), ("ahead of ", _lead), ("p minus ", _p_value)):
         if what.startswith(start):
             return show(cell, cells.rows[what.removeprefix(start), column])
+    if (found := re.fullmatch(r"(mean of the first|change after) (\d+) layers", what)) is not None:
+        return _BY_DEPTH[found[1]](cell, int(found[2]))
     return _SHOWN[what](cell)
 
 
+def _of_first_layers(cell: Mapping[str, Any], depth: int) -> Mapping[str, Any]:
+    """Return a cell as if its runs had ended at a depth; a run with fewer layers is an error."""
+    runs = [{**run, "accuracy": run["accuracy_by_depth"][depth - 1]} for run in cell["runs"]]
+    return {**cell, "runs": runs, "mean": np.mean([run["accuracy"] for run in runs])}
+
+
+_BY_DEPTH: Mapping[str, Callable[[Mapping[str, Any], int], str]] = {
+    "mean of the first": lambda cell, depth: _percent(_of_first_layers(cell, depth)["mean"]),
+    "change after": lambda cell, depth: _difference(cell, _of_first_layers(cell, depth)),
+}
 _SHOWN: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "mean": lambda cell: _percent(cell["mean"]),
     "interval": lambda cell: _interval(cell["interval"]),

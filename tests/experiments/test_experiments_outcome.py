@@ -15,7 +15,7 @@ from adagcn.experiments.outcome import against_best, outcomes
 from adagcn.experiments.outcome_tables import accuracy_table, json_rows
 from adagcn.experiments.runs import nodes_digest, packed
 from adagcn.experiments.tables import render
-from adagcn.report.experiment_figures import depth_curves
+from adagcn.report.experiment_figures import depth_curves, unfinished_curves
 
 RATES = [
     {"label": "many", "dataset": "toy", "train_per_class": 6},
@@ -83,6 +83,10 @@ def test_curves_come_from_staged_fits_and_from_rows_at_several_depths():
     assert panel["SGC"].depths == (1, 3)
     np.testing.assert_allclose(panel["SGC"].mean, [0.7, 0.8])
     assert panel["SGC"].n == (2, 2)
+    assert unfinished_curves(outcomes(cells, results)) == {"Toy": {}}
+    of_sgc = {run.key for cell in cells for run in cell.runs if run.model == "sgc"}
+    lacking = outcomes(cells, {key: results[key] for key in results if key not in of_sgc})
+    assert unfinished_curves(lacking) == {"Toy": {"SGC": (0, 4)}}
 
 
 GRID_ROWS = [

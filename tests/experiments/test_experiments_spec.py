@@ -72,6 +72,25 @@ def test_table2_has_every_system_that_the_paper_prints():
     assert spec.published(others["PPNP"], pubmed) is None  # out of memory in the paper
 
 
+def test_figure3_has_one_stopping_rule_for_every_network():
+    spec = load_spec("figure3")
+    rules = {}
+    for row in spec.rows:
+        if row.depth is not None:
+            model = build_model(row.model, None, preset=row.preset, settings=row.settings)
+            chosen = model.resolved_settings()
+            rules[row.depth.curve] = chosen.stop_on, chosen.max_epochs, chosen.patience
+    assert set(rules) == {"SGC", "GCN", "GCN, residual"}
+    assert set(rules.values()) == {("ranked", 10_000, 100)}
+
+
+def test_figure3_has_its_boosted_curves_from_runs_of_table2():
+    table = {(row.preset, *row.settings.items()) for row in load_spec("table2").rows}
+    for name in ("figure3", "figure3_boosted"):
+        ours = [row for row in load_spec(name).rows if row.model == "adagcn"]
+        assert {(row.preset, *row.settings.items()) for row in ours} <= table
+
+
 def test_fresh_is_table2_on_splits_and_seeds_of_their_own():
     spec = load_spec("fresh")
     assert (spec.splits, spec.seeds, spec.n_inits) == ("fresh", "derived", 1)

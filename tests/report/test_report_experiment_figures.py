@@ -96,6 +96,16 @@ def test_nothing_is_drawn_outside_the_figure_and_the_title_is_free():
         assert not heads[0].overlaps(heads[1])
 
 
+def test_lines_that_lack_runs_are_marked_and_those_without_any_are_named():
+    lacking = {"Cora-ML": {"GCN": (3, 20), "SGC": (0, 45)}}
+    figure = depth_panels(CURVES, title="t", unfinished=lacking)
+    first, second = figure.axes
+    assert texts(first) == ["AdaGCN", "GCN†"]
+    assert first.get_title(loc="right") == "† GCN: 3 of 20 runs\n† SGC: 0 of 45 runs"
+    assert texts(second) == ["GCN"]
+    assert second.get_title(loc="right") == ""
+
+
 def test_nothing_to_draw_is_refused():
     with pytest.raises(InputError, match=r"rows is empty.*AGC-I970"):
         comparison_figure([], title="t")

@@ -94,9 +94,12 @@ def reproduce(
         spec, graphs, common, seeded_by=seeded_by, splits=chosen, metric=metric
     )
     if figure is not None:
-        from adagcn.report.experiment_figures import depth_curves, depth_panels
+        from adagcn.report.experiment_figures import depth_curves, depth_panels, unfinished_curves
 
-        write_figure(figure, depth_panels(depth_curves(found), title=spec.title))
+        lacking = unfinished_curves(found)
+        write_figure(
+            figure, depth_panels(depth_curves(found), title=spec.title, unfinished=lacking)
+        )
     facts = {"experiment": experiment, "title": spec.title, "splits": spec.splits}
     facts["metric"] = metric
     campaign.show(spec, found, facts, common, style)

@@ -238,10 +238,17 @@ def _json_row(spec: Spec, each: CellOutcome) -> dict[str, Any]:
                 "init": run.init,
                 "accuracy": result.accuracy,
                 each.metric: result.score(each.metric),
+                **_by_depth(result),
             }
             for run, result in each.finished
         ],
     }
+
+
+def _by_depth(result: RunResult) -> dict[str, list[float]]:
+    """Return the accuracy of the first 1, 2, … layers, of a model that has several."""
+    found = result.accuracy_by_depth
+    return {"accuracy_by_depth": found} if len(found) > 1 else {}
 
 
 def _facts(comparison: PairedComparison | None) -> dict[str, Any] | None:

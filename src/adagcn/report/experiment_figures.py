@@ -6,18 +6,24 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from adagcn.errors import InputError
 from adagcn.experiments.outcome import CellOutcome
 from adagcn.experiments.statistics import DepthCurve, split_means, spread_by_depth
+from adagcn.models.support.boosted import BoostedClassifier
+from adagcn.models.support.registry import MODELS
 from adagcn.report.drawing import COLORS, GRAY, name_ends, name_rows, new_figure, tidy, write_beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+# Finished and planned runs, by panel and model.
+Unfinished: TypeAlias = Mapping[str, Mapping[str, tuple[int, int]]]
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,32 @@ def depth_curves(found: Sequence[CellOutcome]) -> dict[str, dict[str, DepthCurve
     }
 
 
-def depth_panels(curves: Mapping[str, Mapping[str, DepthCurve]], *, title: str) -> Figure:
+def unfinished_curves(found: Sequence[CellOutcome]) -> Unfinished:
+    """Return how many runs a curve has and should have, by column, where some are missing.
+
+    Models that have one depth only and no rows at several have no curve, and nothing is missing.
+    """
+    counts: dict[str, dict[str, tuple[int, int]]] = {}
+    for each in found:
+        row = each.cell.row
+        if row.depth is None and not issubclass(MODELS[row.model], BoostedClassifier):
+            continue
+        panel = counts.setdefault(each.cell.column.label, {})
+        curve = row.label if row.depth is None else row.depth.curve
+        done, planned = panel.get(curve, (0, 0))
+        panel[curve] = done + len(each.finished), planned + len(each.cell.places)
+    return {
+        column: {curve: (n, planned) for curve, (n, planned) in panel.items() if n < planned}
+        for column, panel in counts.items()
+    }
+
+
+def depth_panels(
+    curves: Mapping[str, Mapping[str, DepthCurve]],
+    *,
+    title: str,
+    unfinished: Unfinished = MappingProxyType({}),
+) -> Figure:
     """Draw mean accuracy by depth, with a band for the spread of single runs.
 
     Parameters
@@ -111,6 +142,9 @@ def depth_panels(curves: Mapping[str, Mapping[str, DepthCurve]], *, title: str) 
         has the same color in all panels.
     title : str
         What was measured, on one line.
+    unfinished : mapping of str to mapping of str to (int, int)
+        ``unfinished[panel][model]``: finished and planned runs of lines that lack some. The figure
+        says so, of lines without any run too.
     """
     models = dict.fromkeys(model for panel in curves.values() for model in panel)
     _check(list(models), "curves", "AGC-I971")
@@ -121,8 +155,10 @@ def depth_panels(curves: Mapping[str, Mapping[str, DepthCurve]], *, title: str) 
     color_of = {model: COLORS[i % len(COLORS)] for i, model in enumerate(models)}
     for place, (name, panel) in enumerate(curves.items(), start=1):
         axes = figure.add_subplot(n_rows, n_columns, place)
-        _draw_panel(axes, panel, color_of, least_gap=0.21 / panel_height)
+        lacking = unfinished.get(name, {})
+        _draw_panel(axes, panel, color_of, lacking, least_gap=0.21 / panel_height)
         axes.set_title(name, loc="left", fontsize=10, parse_math=False)
+        _tell_lacking(axes, lacking)
     figure.supxlabel("layers", color=GRAY, fontsize=10)
     figure.supylabel("accuracy in %", color=GRAY, fontsize=10)
     _head(figure, title, "band: the middle 95 % of runs")
@@ -174,6 +210,7 @@ def _draw_panel(
     axes: Axes,
     panel: Mapping[str, DepthCurve],
     color_of: Mapping[str, str],
+    lacking: Mapping[str, tuple[int, int]],
     *,
     least_gap: float,
 ) -> None:
@@ -185,10 +222,17 @@ def _draw_panel(
     axes.set_ylim(bottom, top)
     ends = [100 * curve.mean[-1] for curve in panel.values()]
     colors = [color_of[model] for model in panel]
-    name_ends(axes, ends, panel, colors, gap=least_gap * (top - bottom))
+    names = [f"{model}†" if model in lacking else model for model in panel]
+    name_ends(axes, ends, names, colors, gap=least_gap * (top - bottom))
     axes.margins(x=0.02)
     axes.locator_params(axis="x", integer=True)
     tidy(axes, grid="y")
+
+
+def _tell_lacking(axes: Axes, lacking: Mapping[str, tuple[int, int]]) -> None:
+    """Write on the right above a panel which of its lines lack runs."""
+    lines = [f"† {model}: {n:,} of {planned:,} runs" for model, (n, planned) in lacking.items()]
+    axes.set_title("\n".join(lines), loc="right", fontsize=8, color=GRAY, parse_math=False)
 
 
 def _head(figure: Figure, title: str, key: str) -> None:
