@@ -30,9 +30,9 @@ MOST_LINES_OF_CODE = 805
 # were redrawn. Raise these numbers only with a reason: the last one was the closed-form learner and
 # the look that chooses settings with it; then which nodes say how sure a model is (calibrated.py);
 # then predictions as frames, in the face of every model, and a remedy in every error; then graphs
-# in stores, and words of the readers that builds out of core say as well.
+# in stores, and words of the readers that builds out of core say as well; then hops that are kept.
 MOST_FILES = 66
-MOST_LINES = 12_050
+MOST_LINES = 12_150
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -144,7 +144,7 @@ class HopFiles:
 
 def propagator_rows(
     adjacency: sparse.csr_array,
-    rows: slice,
+    rows: slice | NDArray[np.int64],
     degrees: tuple[NDArray[np.float64], NDArray[np.float64]],
     normalization: Normalization,
     dtype: Any,
@@ -157,7 +157,7 @@ def propagator_rows(
     ----------
     adjacency : csr_array of shape (n_nodes, n_nodes)
         A; only these rows are read.
-    rows : slice
+    rows : slice or ndarray of shape (n_rows,)
         Which.
     degrees : (ndarray, ndarray) of shape (n_nodes,)
         Row and column sums of A + I.
@@ -166,10 +166,10 @@ def propagator_rows(
     dtype : dtype
         Type of the values.
     """
-    n_rows = rows.stop - rows.start
+    own = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+    n_rows = len(own)
     loops = sparse.csr_array(
-        (np.ones(n_rows), np.arange(rows.start, rows.stop), np.arange(n_rows + 1)),
-        shape=(n_rows, adjacency.shape[1]),
+        (np.ones(n_rows), own, np.arange(n_rows + 1)), shape=(n_rows, adjacency.shape[1])
     )
     block = adjacency[rows].astype(np.float64) + loops
     block.sort_indices()

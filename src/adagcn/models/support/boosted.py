@@ -462,6 +462,7 @@ class BoostedClassifier(FittedEnsemble):
     def _set_fitted(self, fit: PreparedFit, state: FitState) -> None:
         basis = state.basis
         assert basis is not None
+        self.__dict__.pop("kept_hops_", None)  # of another fit
         self.state_ = state
         self.classes_ = basis.classes
         self.node_columns_ = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -169,6 +169,49 @@ class FittedEnsemble(NodeClassifier):
         combination = boosting_rule(self.fitted_settings()).combination
         with self.computing(ids, graph):
             return explain(self, combination, ids, graph, wanted)
+
+    def keep_hops(self, graph: Graph | None = None) -> Self:
+        """Keep the hops of a graph, so that a changed one costs only what has changed.
+
+        From then on ``predict`` and its relatives compare the graph that they are given with the
+        one whose hops are kept, and compute only the rows within reach of what differs: new edges,
+        new nodes, other features. The result has the bits of one that keeps nothing.
+        ``kept_hops_.last_update`` says which share of the rows was computed, by hop; a hop that is
+        largely within reach is computed whole.
+
+        The hops are no part of the model: files and pickles of it do not hold them, and the next
+        ``fit`` drops them, as does ``del clf.kept_hops_``.
+
+        Parameters
+        ----------
+        graph : Graph, optional
+            The graph, by default the one that the model has. If hops of an earlier one are kept,
+            those of this one are made from them and take their place.
+
+        Returns
+        -------
+        self
+            The model, with ``kept_hops_``, whose ``n_bytes`` is the memory that they take: nodes
+            times columns times the number of layers, less one, in the type of the features.
+
+        Raises
+        ------
+        InputError
+            If the model was fitted on a feature matrix, or has no graph.
+        ResourceError
+            If there is not enough memory.
+        """
+        from adagcn.models.support.keeping import kept_hops
+
+        check_is_fitted(self, "layers_")
+        with self.computing((), graph):
+            self.kept_hops_ = kept_hops(self, graph)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out kept hops, which are no part of the model."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "kept_hops_"}
 
     def _combined(self, X: ArrayLike, graph: Graph | None) -> CombinedVotes:
         check_is_fitted(self, "layers_")

@@ -211,7 +211,11 @@ def rows_to_score(
             stored = stored_source(graph, estimator.columns_, settings, scale)
             if stored is not None:
                 return stored, graph.positions(X, "X")
-        return graph_source(estimator, graph, settings), graph.positions(X, "X")
+        source: HopSource = graph_source(estimator, graph, settings)
+        kept = vars(estimator).get("kept_hops_")
+        if kept is not None:
+            source = kept.updated(source, graph.node_ids)
+        return source, graph.positions(X, "X")
     return matrix_rows(estimator, X, graph, settings)
 
 
