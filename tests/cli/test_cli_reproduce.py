@@ -216,3 +216,53 @@ def test_an_experiment_without_depths_has_nothing_to_draw(run_cli, command, tmp_
     outcome = run_cli(*command, "--figure", tmp_path / "depth.png")
     assert outcome.code != 0
     assert "nothing to draw" in outcome.stderr
+
+
+COSTS = """
+title = "What accuracy costs"
+figure = "cost"
+splits = "val"
+n_splits = 2
+columns = [{ label = "Cora", dataset = "cora" }]
+
+[[rows]]
+label = "ours"
+model = "adagcn"
+preset = "instant"
+settings = { n_layers = 2 }
+
+[[rows]]
+label = "logistic"
+model = "logistic"
+splits_on = { Cora = 1 }
+"""
+
+
+@pytest.fixture
+def costs(tmp_path):
+    path = tmp_path / "costs.toml"
+    path.write_text(COSTS, "utf-8")
+    return ["reproduce", path, "--ledger", tmp_path / "ledger.sqlite", "--records", tmp_path]
+
+
+def test_accuracy_stands_against_the_recorded_cost(run_cli, costs, tmp_path):
+    pytest.importorskip("matplotlib", reason="the figure needs the extra report")
+    picture = tmp_path / "costs.png"
+    nothing = run_cli(*costs, "--figure", picture)
+    assert nothing.code != 0
+    assert "nothing to draw" in nothing.stderr
+    assert "no fit is recorded" in nothing.stderr
+    assert not (tmp_path / "fits.jsonl").exists()
+    for system in (["adagcn", "--presets", "instant"], ["logistic"]):
+        fits = ["bench", "fits", "--datasets", "cora", "--models", *system, "--runs", 1]
+        assert run_cli(*fits, "--keep", tmp_path / "fits.jsonl").code == 0
+    told = run_cli(*costs, "--figure", picture)
+    assert told.code == 0, told.stderr
+    assert picture.exists()
+    # The spec's ridge has two layers, the measured one eight: another fit, whose cost is not known.
+    assert "Cora: no recorded fit yet: ours." in told.stdout
+    assert "Cora: nobody is at least as accurate and as fast as logistic (" in told.stdout
+    (panel,) = run_cli(*costs, "--json").facts["costs"]
+    assert panel["frontier"] == ["logistic"]
+    assert panel["without_cost"] == ["ours"]
+    assert [(each["n"], each["planned"]) for each in panel["points"]] == [(1, 1)]

@@ -7,7 +7,7 @@ threads, processor, versions), and its result.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,11 @@ class KeptFits:
     def find(self, words: Words) -> dict[str, Any] | None:
         """Return the result of a fit, or None if it is not recorded."""
         return self._results.get(_key(words))
+
+    def entries(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Yield every recorded fit: what determines it, and its result."""
+        for key, result in self._results.items():
+            yield json.loads(key), result
 
     def add(self, words: Words, result: Mapping[str, Any]) -> None:
         """Record a fit, at once."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adagcn.cli.bench_calibration import bench_calibration
+from adagcn.cli.bench_fits import bench_fits
 from adagcn.cli.bench_table import print_tables
 from adagcn.cli.campaign_options import chosen_names
 from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
@@ -27,6 +28,7 @@ bench_app = typer.Typer(
     no_args_is_help=True,
 )
 bench_app.command("calibration")(bench_calibration)
+bench_app.command("fits")(bench_fits)
 
 PACKAGED = "cora"
 FOUR = "citeseer,cora_ml,pubmed,ms_academic"  # the paper's

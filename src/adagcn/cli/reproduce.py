@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from adagcn.cli.campaign_options import CampaignOptions, check_figure, chosen_names
+from adagcn.cli.fit_costs import DEFAULT_RECORDS, Records, json_panels, panels_with_costs
 from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
-from adagcn.cli.output import note, write_figure
+from adagcn.cli.output import note, screen, write_figure
 from adagcn.cli.split_options import check_measurable
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
     from adagcn.experiments.campaign import Graphs, Splits
+    from adagcn.experiments.frontier import CostPanel
+    from adagcn.experiments.outcome import CellOutcome
     from adagcn.experiments.spec import Row, Spec
     from adagcn.models.support.measures import Metric
 
@@ -56,8 +59,13 @@ def reproduce(
     ] = "accuracy",
     figure: Annotated[
         Path | None,
-        typer.Option("--figure", metavar="FILE", help="Draw accuracy by depth (png or svg)."),
+        typer.Option(
+            "--figure",
+            metavar="FILE",
+            help="Draw accuracy by depth, or of pareto against cost (png or svg).",
+        ),
     ] = None,
+    records: Records = DEFAULT_RECORDS,
     force: Force = False,
     data_dir: DataDir = None,
     offline: Offline = False,
@@ -93,16 +101,47 @@ def reproduce(
     found = campaign.outcomes(
         spec, graphs, common, seeded_by=seeded_by, splits=chosen, metric=metric
     )
-    if figure is not None:
-        from adagcn.report.experiment_figures import depth_curves, depth_panels, unfinished_curves
-
-        lacking = unfinished_curves(found)
-        write_figure(
-            figure, depth_panels(depth_curves(found), title=spec.title, unfinished=lacking)
-        )
-    facts = {"experiment": experiment, "title": spec.title, "splits": spec.splits}
+    facts: dict[str, Any] = {
+        "experiment": experiment,
+        "title": spec.title,
+        "splits": spec.splits,
+    }
     facts["metric"] = metric
+    panels = None
+    if spec.figure == "cost":
+        panels = panels_with_costs(found, records, threads=common.threads)
+        facts["costs"] = json_panels(panels)
+    if figure is not None:
+        write_figure(figure, _drawn(spec, found, panels))
     campaign.show(spec, found, facts, common, style)
+    if panels is not None and not common.as_json:
+        _print_frontier(panels, style)
+
+
+def _drawn(spec: Spec, found: list[CellOutcome], panels: list[CostPanel] | None) -> Any:
+    """Return the figure of an experiment: accuracy by depth, or against cost."""
+    if panels is not None:
+        from adagcn.report.cost_figure import cost_figure
+
+        return cost_figure(panels, title=spec.title)
+    from adagcn.report.experiment_figures import depth_curves, depth_panels, unfinished_curves
+
+    lacking = unfinished_curves(found)
+    return depth_panels(depth_curves(found), title=spec.title, unfinished=lacking)
+
+
+def _print_frontier(panels: list[CostPanel], style: str) -> None:
+    """Print below the table which systems nobody beats; CSV has no place for sentences."""
+    from adagcn.experiments.frontier import frontier_notes
+
+    if style == "csv":
+        return
+    print()
+    for sentence in frontier_notes(panels):
+        if style == "text":
+            screen().print(sentence, markup=False, highlight=False)
+        else:
+            print(f"- {sentence}")
 
 
 def _check_metric(metric: Metric, spec: Spec, graphs: Graphs, splits: Splits) -> None:
@@ -175,7 +214,8 @@ def _capped_row(spec: Spec, row: Row, splits: int, inits: int) -> Row:
     counts = {column.label: spec.inits_of(row, column) for column in spec.columns}
     return row.model_copy(
         update={
-            "n_splits": min(spec.splits_of(row), splits),
+            "n_splits": min(row.n_splits or spec.n_splits, splits),
+            "splits_on": {label: min(n, splits) for label, n in row.splits_on.items()},
             "inits_on": {label: min(count, inits) for label, count in counts.items()},
         }
     )

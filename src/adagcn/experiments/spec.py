@@ -140,8 +140,9 @@ class Row(_Part):
         holds, split by split, the one with the best accuracy on the stopping nodes.
     n_splits, n_inits : int, optional
         Override those of the experiment.
-    inits_on : dict
-        Initializations on single columns, by label, instead of ``n_inits``.
+    splits_on, inits_on : dict
+        Splits and initializations on single columns, by label, instead of ``n_splits`` and
+        ``n_inits``.
     seeds : {"numbered", "derived"}, optional
         Overrides that of the experiment.
     columns : list of str, optional
@@ -159,6 +160,7 @@ class Row(_Part):
     grid: dict[str, Annotated[list[Param], Field(min_length=1, max_length=100)]] = {}
     n_splits: Count | None = None
     n_inits: Count | None = None
+    splits_on: dict[Name, Count] = {}
     inits_on: dict[Name, Count] = {}
     seeds: Literal["numbered", "derived"] | None = None
     columns: list[Name] | None = None
@@ -200,6 +202,8 @@ class Spec(_Part):
         Whether the notes compare the first row with the best other model of each column: picked on
         the splits of even number, compared on those of odd number, so that luck in the one half
         does not count in the other.
+    figure : {"depth", "cost"}
+        What a figure of it shows: accuracy by number of layers, or against the cost of a fit.
     seeds : {"numbered", "derived"}
         Seeds of the runs: the campaign's plus the number of the initialization, or one of its own
         for every split and initialization, so that runs of different splits are independent.
@@ -215,6 +219,7 @@ class Spec(_Part):
     paper: dict[Name, dict[Name, Published]] = {}
     published_decimals: Annotated[int, Field(ge=0, le=6)] = 2
     against_best: bool = False
+    figure: Literal["depth", "cost"] = "depth"
     seeds: Literal["numbered", "derived"] = "numbered"
 
     @model_validator(mode="before")
@@ -242,8 +247,10 @@ class Spec(_Part):
     def splits_of(self, row: Row, column: Column | None = None) -> int:
         """Return how many splits a row has, on one column or at most."""
         n_splits = row.n_splits or self.n_splits
-        cap = None if column is None else column.n_splits
-        return n_splits if cap is None else min(n_splits, cap)
+        if column is None:
+            return max(n_splits, *row.splits_on.values(), 0)
+        n_splits = row.splits_on.get(column.label, n_splits)
+        return n_splits if column.n_splits is None else min(n_splits, column.n_splits)
 
     def kind_on(self, column: Column) -> SplitKind:
         """Return the kind of splits of a column."""
@@ -310,8 +317,9 @@ def check_spec(spec: Spec, name: str) -> None:
         _check_size(spec, row, at)
         for label in row.columns or ():
             check_known(f"{at}.columns", label, columns)
-        for label in row.inits_on:
-            check_known(f"{at}.inits_on", label, row.columns or columns)
+        for key in ("splits_on", "inits_on"):
+            for label in getattr(row, key):
+                check_known(f"{at}.{key}", label, row.columns or columns)
         if row.paper is not None:
             check_known(f"{at}.paper", row.paper, spec.paper)
         _check_model(spec, row, at)

@@ -85,7 +85,7 @@ def comparison_figure(
     axes.margins(x=0.04)
     axes.set_xlabel(f"{measure} in %", color=GRAY)
     name_rows(axes, [row.label for row in ranked])
-    _head(figure, title, "dots: splits; line: mean; bar: 95 % interval of the mean")
+    head(figure, title, "dots: splits; line: mean; bar: 95 % interval of the mean")
     return figure
 
 
@@ -161,7 +161,7 @@ def depth_panels(
         _tell_lacking(axes, lacking)
     figure.supxlabel("layers", color=GRAY, fontsize=10)
     figure.supylabel("accuracy in %", color=GRAY, fontsize=10)
-    _head(figure, title, "band: the middle 95 % of runs")
+    head(figure, title, "band: the middle 95 % of runs")
     return figure
 
 
@@ -235,11 +235,12 @@ def _tell_lacking(axes: Axes, lacking: Mapping[str, tuple[int, int]]) -> None:
     axes.set_title("\n".join(lines), loc="right", fontsize=8, color=GRAY, parse_math=False)
 
 
-def _head(figure: Figure, title: str, key: str) -> None:
+def head(figure: Figure, title: str, key: str, *, lines: int = 1) -> None:
     """Write the title and, smaller below it, how to read the figure, in a strip kept free."""
     height = figure.get_figheight()
     # Placed in inches: a share of the height would tear them apart or push them together.
     style: dict[str, Any] = {"x": 0.012, "va": "top", "parse_math": False}
     figure.text(y=1 - 0.08 / height, s=shorten(title, 88, placeholder=" …"), fontsize=11, **style)
     figure.text(y=1 - 0.30 / height, s=key, fontsize=9, color=GRAY, **style)
-    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - 0.5 / height))
+    strip = 0.5 + 0.16 * (lines - 1)
+    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - strip / height))
