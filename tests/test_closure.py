@@ -23,16 +23,18 @@ ALGORITHM = (
     "propagation/hops.py",
 )
 # Of the six files, docstrings and comments not counted. The last raise: what a closed-form learner
-# says of a row that it has not seen, which may move the node weights.
-MOST_LINES_OF_CODE = 805
+# says of a row that it has not seen, which may move the node weights; then fits that go on from a
+# checkpoint, without the hops before it.
+MOST_LINES_OF_CODE = 808
 
 # What importing AdaGCNClassifier loads of this package; 77 files with 10,127 lines before the rooms
 # were redrawn. Raise these numbers only with a reason: the last one was the closed-form learner and
 # the look that chooses settings with it; then which nodes say how sure a model is (calibrated.py);
 # then predictions as frames, in the face of every model, and a remedy in every error; then graphs
-# in stores, and words of the readers that builds out of core say as well; then hops that are kept.
+# in stores, and words of the readers that builds out of core say as well; then hops that are kept, and
+# fits that go on after a kill.
 MOST_FILES = 66
-MOST_LINES = 12_150
+MOST_LINES = 12_700
 
 
 def loaded_by(statement: str) -> set[str]:

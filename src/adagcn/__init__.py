@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         AdaGCNError,
         AdaGCNWarning,
         CalibrationNotice,
+        CheckpointNotice,
         FormatError,
         GraphNotice,
         InputError,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from adagcn.models.hop_features import HopFeatures
     from adagcn.models.support.boosted_settings import Variant
     from adagcn.models.support.registry import load_model
-    from adagcn.training.events import Callback
+    from adagcn.training.events import Callback, Checkpoint
     from adagcn.training.tracking import MLflowCallback, TensorBoardCallback
 
 __version__ = "0.1.0"
@@ -43,6 +44,8 @@ __all__ = [
     "AdaSGCClassifier",
     "CalibrationNotice",
     "Callback",
+    "Checkpoint",
+    "CheckpointNotice",
     "FormatError",
     "Graph",
     "GraphNotice",
@@ -72,6 +75,8 @@ _HOME = {
     "AdaSGCClassifier": "adagcn.models.adasgc",
     "CalibrationNotice": "adagcn.errors",
     "Callback": "adagcn.training.events",
+    "Checkpoint": "adagcn.training.events",
+    "CheckpointNotice": "adagcn.errors",
     "FormatError": "adagcn.errors",
     "Graph": "adagcn.graph",
     "GraphNotice": "adagcn.errors",

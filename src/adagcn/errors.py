@@ -155,6 +155,10 @@ class CalibrationNotice(AdaGCNWarning):
     """The held-out nodes do not tell how sure the model may be."""
 
 
+class CheckpointNotice(AdaGCNWarning):
+    """A fit goes on with the finished layers of an interrupted one, or cannot."""
+
+
 class WeightCollapseWarning(AdaGCNWarning):
     """The boosting weights are concentrated on very few nodes."""
 

@@ -65,6 +65,9 @@ class BoostedLayer:
         Logarithms of the weights for the next layer.
     stop_log_proba : ndarray of shape (n_stop, n_classes) or None
         What it says of the stopping nodes; None where there are none, or after reading a file.
+    pseudo_log_proba : ndarray of shape (n_pseudo, n_classes) or None
+        What it says of the nodes with pseudo-labels; where several learners vote on the hop, one
+        such array for each. None as above.
     """
 
     hop: int
@@ -75,6 +78,7 @@ class BoostedLayer:
     log_weight: NDArray[np.float64]
     next_log_weight: NDArray[np.float64]
     stop_log_proba: NDArray[np.float64] | None = None
+    pseudo_log_proba: NDArray[np.float64] | None = None
 
     @property
     def effective_sample_size(self) -> float:
@@ -122,11 +126,14 @@ class FitState:
         From hop 0 on.
     known_digest : str or None
         What a file says of the labeled nodes where it does not hold the basis.
+    input_size : float or None
+        Size of hop 0, where later hops are scaled to it; None where they are not, or not yet.
     """
 
     basis: FitBasis | None
     layers: tuple[BoostedLayer, ...] = ()
     known_digest: str | None = None
+    input_size: float | None = None
 
     @property
     def nodes_digest(self) -> str | None:

@@ -66,33 +66,37 @@ class HopBoosting:
     hop_scale: HopScale = "none"
     pseudo_labels: PseudoLabels = NO_PSEUDO_LABELS
 
-    def states(self, state: FitState, hops: Iterable[Hop]) -> Iterator[FitState]:
+    def states(self, state: FitState, hops: Iterable[Hop], *, first: int = 0) -> Iterator[FitState]:
         """Yield the state with one more layer each time, for as long as the caller asks.
 
         Algorithm 1, lines 1 to 9. The layers that ``state`` has are not fitted again, but what
-        they say of stopping and unlabeled nodes is asked for again where it is needed.
+        they say of stopping and unlabeled nodes is asked for again from hop ``first`` on.
 
         Parameters
         ----------
         state : FitState
             Empty, or of a shallower fit.
         hops : iterable of Hop
-            X, ÂX, Â²X, … from hop 0.
+            X, ÂX, Â²X, … from hop ``first``.
+        first : int
+            Above 0, where the layers before that hop hold what they say of these nodes.
         """
         start = log_weights(self.nodes.sample_weight)  # line 1
         labeler = PseudoLabeler(self.pseudo_labels, self.rule.combination)
-        earlier, state = state.layers, replace(state, layers=())
+        earlier, state = state.layers, replace(state, layers=state.layers[:first])
         if earlier and self.rule.ends_with(earlier[-1].weighted_error):
             _warn_perfect(len(earlier) - 1)
             return
-        input_size = None
-        for number, hop in enumerate(hops):  # line 2; each hop is Â times the one before, line 8
-            input_size = input_size or hop.size()
+        for layer in state.layers:
+            labeler.add_layer(layer.coefficient, layer.pseudo_log_proba)
+        for number, hop in enumerate(hops, first):  # line 2; each is Â times the one before, line 8
+            if self.hop_scale == "hop" and state.input_size is None:
+                state = replace(state, input_size=hop.size())
             if number < len(earlier):
                 state = state.with_layer(self._rescored(earlier[number], hop, labeler))
                 continue
             log_weight = state.layers[-1].next_log_weight if state.layers else start
-            factor = hop_factor(hop, input_size, self.hop_scale)
+            factor = hop_factor(hop, state.input_size, self.hop_scale)
             layer = self._new_layer(number, hop, factor, log_weight, state, labeler)
             if layer.coefficient == 0.0:  # discarded: the weights start afresh
                 layer = replace(layer, next_log_weight=start)
@@ -142,7 +146,8 @@ class HopBoosting:
         if self.rule.judge_left_out and learner.left_out is not None:
             judged = learner.left_out
         outcome = weigh_layer(number, judged, nodes.labels, log_weight, self.rule)
-        labeler.add_layer(outcome.coefficient, self._lessons(learner, rows, log_proba))
+        lessons = self._lessons(learner, rows, log_proba)
+        labeler.add_layer(outcome.coefficient, lessons)
         return BoostedLayer(
             hop=number,
             learner=learner,
@@ -152,6 +157,7 @@ class HopBoosting:
             log_weight=log_weight,
             next_log_weight=outcome.next_log_weight,
             stop_log_proba=stop_log_proba,
+            pseudo_log_proba=lessons,
         )
 
     def _rescored(self, layer: BoostedLayer, hop: Hop, labeler: PseudoLabeler) -> BoostedLayer:
@@ -159,8 +165,9 @@ class HopBoosting:
         if len(self.pseudo_labels.nodes):
             # In one product with the training rows, as when the layer was made: the same bits.
             rows = self._rows(hop, self._asked, layer.factor)
-            log_proba = layer.learner.log_proba(rows)
-            labeler.add_layer(layer.coefficient, self._lessons(layer.learner, rows, log_proba))
+            lessons = self._lessons(layer.learner, rows, layer.learner.log_proba(rows))
+            labeler.add_layer(layer.coefficient, lessons)
+            layer = replace(layer, pseudo_log_proba=lessons)
         if layer.stop_log_proba is not None or self.nodes.stop_nodes is None:
             return layer
         stop_rows = self._rows(hop, self.nodes.stop_nodes, layer.factor)
@@ -168,12 +175,14 @@ class HopBoosting:
 
     def _lessons(
         self, learner: FittedLearner, rows: Features, log_proba: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    ) -> NDArray[np.float64] | None:
         """Return what a layer says of the unlabeled nodes; of several learners, what each says.
 
         A copy: it is kept for long, and a view would keep what is said of all the others.
         """
         n_train = len(self.nodes.train_nodes)
+        if not len(self.pseudo_labels.nodes):
+            return None
         if len(learner.parts) == 1:
             return log_proba[n_train:].copy()
         return np.stack([part.log_proba(rows[n_train:]) for part in learner.parts])

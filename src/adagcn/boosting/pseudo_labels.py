@@ -54,9 +54,13 @@ class PseudoLabeler:
         self._combination = combination
         self._layers: list[tuple[float, NDArray[np.float64]]] = []
 
-    def add_layer(self, coefficient: float, log_proba: NDArray[np.float64]) -> None:
-        """Take in what a new layer says of the nodes: (n_pseudo, n_classes), or one per learner."""
-        self._layers.append((coefficient, log_proba))
+    def add_layer(self, coefficient: float, log_proba: NDArray[np.float64] | None) -> None:
+        """Take in what a new layer says of the nodes: (n_pseudo, n_classes), or one per learner.
+
+        None where there are no such nodes.
+        """
+        if log_proba is not None:
+            self._layers.append((coefficient, log_proba))
 
     def targets(self) -> NDArray[np.float64] | None:
         """Return what the next layer should say of the nodes; None while it is too early.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adagcn.cli.checkpoint_options import CheckpointOptions
 from adagcn.cli.engine_options import EngineOptions
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.options import Calibrate, ClassWeight, Common, Force, with_option_groups
@@ -43,6 +44,7 @@ def fit(
     options: GraphOptions,
     splits: SplitOptions,
     engines: EngineOptions,
+    checkpoints: CheckpointOptions,
     common: Common,
     model: Annotated[
         str,
@@ -114,42 +116,44 @@ def fit(
     def estimator() -> NodeClassifier:
         return build_model(model, graph, preset=preset, settings=given, random_state=common.seed)
 
-    with threads(common.threads):
-        graph = options.read_labeled()
-        chosen = with_conformal(splits.make(graph, options), conformal)
-        for text in empty_sets(chosen):
-            note(text)
-        with engines.for_hops(graph):
-            run = run_training(estimator(), graph, chosen)
-            again = None
-            if refit:
-                everything = with_conformal(splits.without_scoring(graph), conformal)
-                again = run_training(estimator(), graph, everything)
-    uneven = uneven_note(
-        class_sizes(graph.labels[chosen.train_nodes]),
-        {"": run.scores.get("balanced_accuracy")},
-        asked=splits.metric == "balanced_accuracy",
-        weighed=run.model.class_weight is not None,
-    )
-    if uneven is not None:
-        note(uneven)
-    failure = None if out is None else _save((again or run).model, out)
-    facts = {
-        **run.facts(),
-        "metric": splits.metric,
-        "refit": None if again is None else _refit_facts(again),
-        "dataset": graph.name,
-        "graph": graph_facts(graph),
-        "seed": common.seed,
-        "threads": common.threads,
-        "out": None if failure is not None else out,
-    }
-    if common.as_json:
-        print_json(facts)
-    else:
-        _show(facts, graph, options)
-    if failure is not None:
-        raise failure
+    with checkpoints.kept():
+        with threads(common.threads):
+            graph = options.read_labeled()
+            chosen = with_conformal(splits.make(graph, options), conformal)
+            for text in empty_sets(chosen):
+                note(text)
+            told = checkpoints.callbacks(graph)
+            with engines.for_hops(graph):
+                run = run_training(estimator(), graph, chosen, told)
+                again = None
+                if refit:
+                    everything = with_conformal(splits.without_scoring(graph), conformal)
+                    again = run_training(estimator(), graph, everything, told)
+        uneven = uneven_note(
+            class_sizes(graph.labels[chosen.train_nodes]),
+            {"": run.scores.get("balanced_accuracy")},
+            asked=splits.metric == "balanced_accuracy",
+            weighed=run.model.class_weight is not None,
+        )
+        if uneven is not None:
+            note(uneven)
+        failure = None if out is None else _save((again or run).model, out)
+        facts = {
+            **run.facts(),
+            "metric": splits.metric,
+            "refit": None if again is None else _refit_facts(again),
+            "dataset": graph.name,
+            "graph": graph_facts(graph),
+            "seed": common.seed,
+            "threads": common.threads,
+            "out": None if failure is not None else out,
+        }
+        if common.as_json:
+            print_json(facts)
+        else:
+            _show(facts, graph, options)
+        if failure is not None:
+            raise failure
 
 
 def _save(model: NodeClassifier, out: Path) -> AdaGCNError | OSError | None:

@@ -52,6 +52,7 @@ PHRASES = {
     "pass X_val and y_val, or validation_fraction=0.2, to let it choose": "raise --stop, or use a "
     "split that has stopping nodes, to let it choose",
     "fit with more of them in X_cal": "fit with a larger --conformal",
+    "Checkpoint(resume=False) starts over": "--no-resume starts over",
 }
 # Hyper-parameters that messages name with a value.
 HYPER_PARAMETERS = (
@@ -74,6 +75,8 @@ REMEDIES = {
     "AGC-I1354": "fit it with --conformal 0.5, which keeps half of the stopping nodes for them",
     "AGC-I1356": "raise --stop, or use a split that has stopping nodes",
     "AGC-I702": "give the features that the model was fitted on",
+    "AGC-I1705": "leave --checkpoint out, or use the built-in learner",
+    "AGC-I1706": "leave --checkpoint and --no-resume out",
     "AGC-F705": "give a file that adagcn fit --out wrote",
     "AGC-I624": "give a file that adagcn fit --out wrote",
 }

@@ -92,15 +92,19 @@ def _facts(folder: Path) -> dict[str, Any]:
     from adagcn.graph import Graph
 
     graph, manifest = Graph.from_store(folder), read_manifest(folder)
-    hops = sum(path.stat().st_size for path in (folder / "hops").rglob("*") if path.is_file())
     return {
         **graph_facts(graph),
         "path": folder,
         "name": graph.name,
         "files": len(manifest.files),
         "bytes": sum(file.bytes for file in manifest.files.values()),
-        "bytes_of_hops": hops,
+        "bytes_of_hops": _bytes_in(folder / "hops"),
+        "bytes_of_fits": _bytes_in(folder / "fits"),
     }
+
+
+def _bytes_in(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -109,4 +113,12 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         *graph_rows(facts),
         ("size", sizes),
         ("hops", f"{facts['bytes_of_hops'] / 1e6:,.1f} MB"),
+        *_fit_rows(facts["bytes_of_fits"]),
     ]
+
+
+def _fit_rows(n_bytes: int) -> list[tuple[str, str]]:
+    """Return what fits have left that were interrupted, or are running now."""
+    if not n_bytes:
+        return []
+    return [("interrupted fits", f"{n_bytes / 1e6:,.1f} MB of finished layers")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +96,9 @@ def _n_coordinates(model: NodeClassifier) -> int | None:
     return None if coordinates is None else int(coordinates.shape[1])
 
 
-def run_training(model: NodeClassifier, graph: Graph, split: Split) -> TrainingRun:
+def run_training(
+    model: NodeClassifier, graph: Graph, split: Split, callbacks: Sequence[Any] = ()
+) -> TrainingRun:
     """Fit ``model`` on a split of ``graph`` and measure it.
 
     Parameters
@@ -107,6 +109,8 @@ def run_training(model: NodeClassifier, graph: Graph, split: Split) -> TrainingR
         The graph, with labels.
     split : Split
         Which nodes to train on, stop on and score.
+    callbacks : sequence of Callback
+        Told of the fit, too.
 
     Returns
     -------
@@ -117,7 +121,7 @@ def run_training(model: NodeClassifier, graph: Graph, split: Split) -> TrainingR
     from adagcn.data.nodesets import fit_on_split
 
     with steps_bar("training", _planned_layers(model)) as advance:
-        seconds = fit_on_split(model, graph, split, [_LayersBar(advance)])
+        seconds = fit_on_split(model, graph, split, [_LayersBar(advance), *callbacks])
     counts = label_counts(graph, split)
     if not len(split.score_nodes):
         return TrainingRun(model, split.name, seconds, [], counts, {}, {})
@@ -149,7 +153,9 @@ class _LayersBar:
     """Moves a progress bar with every finished layer."""
 
     def __init__(self, advance: Callable[[], None]) -> None:
-        self._advance = advance
+        self._advance, self._n_shown = advance, 0
 
     def on_layer(self, event: LayerEvent) -> None:
-        self._advance()
+        while self._n_shown <= event.layer:  # the first one, of a fit that goes on, may be late
+            self._advance()
+            self._n_shown += 1

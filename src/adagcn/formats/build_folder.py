@@ -102,7 +102,7 @@ def _locked(path: Path) -> Iterator[None]:
             fix="name a folder that you may write to",
         ) from error
     with handle:
-        if not _is_held(handle):
+        if not is_held(handle):
             raise ResourceError(
                 "AGC-R1412",
                 f"another process is building a store in {str(path.parent.parent)!r}",
@@ -111,7 +111,8 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _is_held(handle: IO[bytes]) -> bool:
+def is_held(handle: IO[bytes]) -> bool:
+    """Return whether this process alone holds an open file now; on Windows it always does."""
     try:
         import fcntl
     except ImportError:  # not on Windows: nobody is kept out there

@@ -33,14 +33,14 @@ def check_magnitude(features: Features) -> None:
         )
 
 
-def hop_factor(hop: Hop, input_size: float, how: HopScale) -> float:
+def hop_factor(hop: Hop, input_size: float | None, how: HopScale) -> float:
     """Return the number that all features of this hop are multiplied by.
 
     ``"hop"`` brings every hop back to the size of the input features: smoothing shrinks features,
     and a learner that starts from the parameters of the hop before should find inputs of the same
     size. The factor belongs to the fitted layer, so that another graph is scaled as the first was.
     """
-    if how != "hop":
+    if how != "hop" or input_size is None:
         return 1.0
     current = hop.size()
     return input_size / current if current > 0.0 else 1.0

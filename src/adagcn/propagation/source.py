@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from adagcn.graph import Features
-from adagcn.propagation.hops import Hop, first_hop
+from adagcn.propagation.hops import Hop, first_hop, stream_from
 from adagcn.propagation.normalize import Normalization, make_propagator
 
 
@@ -22,6 +23,16 @@ class HopSource(Protocol):
 
     def first(self) -> Hop:
         """Return hop 0, from which a new stream of hops starts."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of every hop."""
+
+    def at(self, number: int) -> Hop:
+        """Return a hop, from which a stream goes on."""
+
+    def keep(self) -> None:
+        """Leave the files of streams that have not ended, for later ones to go on with."""
 
 
 @dataclass(frozen=True)
@@ -60,3 +71,15 @@ class MemorySource:
             return make_propagator(adjacency, self.normalization, dtype=self.dtype)
 
         return first_hop(make, self.features, teleport=self.teleport)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of every hop."""
+        return int(self.features.shape[1])
+
+    def at(self, number: int) -> Hop:
+        """Return a hop, after those before it."""
+        return next(islice(stream_from(self.first()), number, None))
+
+    def keep(self) -> None:
+        """Do nothing: there are no files."""

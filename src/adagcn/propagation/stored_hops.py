@@ -221,6 +221,11 @@ class StoredSource:
         return kind
 
     @cached_property
+    def _places(self) -> weakref.WeakSet[Workplace]:
+        """Where streams are at work."""
+        return weakref.WeakSet()
+
+    @cached_property
     def key(self) -> str:
         """What all hops depend on besides the store, in a few letters: the name of a folder."""
         columns = b"" if self.columns is None else self.columns.astype("<i8").tobytes()
@@ -236,9 +241,28 @@ class StoredSource:
         row_bytes = inputs.shape[1] * self.dtype.itemsize
         blocks = RowBlocks.cut(arrays.adjacency.indptr, row_bytes, BLOCK_BYTES)
         place = Workplace(self.store / "hops" / self.key)
+        self._places.add(place)
         _write_degrees(place.folder, arrays, blocks)
         plan = StepPlan(place.folder, inputs, blocks.ends, self.normalization, self.teleport)
         return StoredHop(plan, 0, inputs.is_sparse, place)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of every hop."""
+        n_columns: int = _arrays(self.store).features.shape[1]
+        return n_columns if self.columns is None else len(self.columns)
+
+    def keep(self) -> None:
+        """Leave the files of streams that have not ended, for later ones to go on with."""
+        for place in self._places:
+            place.keep()
+
+    def at(self, number: int) -> StoredHop:
+        """Return a hop, made from the newest one before it that a killed stream has left whole."""
+        hop = self.first().newest_left(number)
+        while hop.number < number:
+            hop = hop.next()
+        return hop
 
     def _stays_sparse(self, arrays: StoredArrays) -> bool:
         """Return whether hop 0 is the cheaper sparse, as :func:`hops.in_cheaper_form` decides."""
@@ -262,8 +286,14 @@ class Workplace:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder, lock = _claimed(folder)
-        weakref.finalize(self, _leave, self.folder, lock).atexit = False
+        self.folder, self._lock = _claimed(folder)
+        self._end = weakref.finalize(self, _leave, self.folder, self._lock)
+        self._end.atexit = False
+
+    def keep(self) -> None:
+        """Leave what is finished to the next stream, as a process that is killed does."""
+        if self._end.detach() is not None:
+            self._lock.close()
 
 
 def _claimed(folder: Path) -> tuple[Path, IO[bytes]]:
@@ -315,7 +345,7 @@ class StoredHop:
     def __init__(self, plan: StepPlan, number: int, is_sparse: bool, place: Workplace) -> None:
         self._plan = plan
         self._place = place
-        self._number = number
+        self.number = number
         self._is_sparse = is_sparse
         self._used_up = False
 
@@ -329,9 +359,9 @@ class StoredHop:
         if self._used_up:
             raise used_up()
         places = np.arange(self.shape[0])[nodes] if isinstance(nodes, slice) else np.asarray(nodes)
-        if self._number == 0:
+        if self.number == 0:
             return self._plan.inputs.rows(places)
-        return self._plan.files(self._number, is_sparse=self._is_sparse).gathered(places)
+        return self._plan.files(self.number, is_sparse=self._is_sparse).gathered(places)
 
     def blocks(self) -> Iterator[Features]:
         """Yield all rows in the order of the nodes, some at a time."""
@@ -350,7 +380,7 @@ class StoredHop:
         """Return the next hop; blocks that are there already, whole, are not made again."""
         if self._used_up:
             raise used_up()
-        number, plan = self._number + 1, self._plan
+        number, plan = self.number + 1, self._plan
         journal = _Journal(plan, number)
         steps = [
             _Step(number, block, self._is_sparse)
@@ -361,14 +391,28 @@ class StoredHop:
             current_engine().map(
                 make_block, steps, plan, on_result=lambda i, done: journal.add(steps[i], done)
             )
+        made = self._complete(number, journal)
+        self._used_up = True
+        if self.number:
+            shutil.rmtree(plan.work / f"hop-{self.number:04d}", ignore_errors=True)
+        return made
+
+    def newest_left(self, most: int) -> StoredHop:
+        """Return the newest hop up to ``most`` that a killed stream has left whole, else this."""
+        for number in range(most, self.number, -1):
+            if (self._plan.work / f"hop-{number:04d}" / JOURNAL).is_file():
+                journal = _Journal(self._plan, number)
+                if len(journal.whole()) == len(self._plan.blocks):
+                    return self._complete(number, journal)
+        return self
+
+    def _complete(self, number: int, journal: _Journal) -> StoredHop:
+        """Return a hop of which all blocks are there, in the cheaper form."""
         is_sparse = self._is_sparse and not journal.is_dense()
-        if is_sparse and journal.n_stored() > DENSE_ABOVE * plan.inputs.shape[0] * self.shape[1]:
+        if is_sparse and journal.n_stored() > DENSE_ABOVE * self.shape[0] * self.shape[1]:
             self._make_dense(number, journal)
             is_sparse = False
-        self._used_up = True
-        if self._number:
-            shutil.rmtree(plan.work / f"hop-{self._number:04d}", ignore_errors=True)
-        return StoredHop(plan, number, is_sparse, self._place)
+        return StoredHop(self._plan, number, is_sparse, self._place)
 
     def _make_dense(self, number: int, journal: _Journal) -> None:
         steps = [_Step(number, block, True) for block in range(len(self._plan.blocks))]

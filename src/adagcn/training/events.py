@@ -9,6 +9,7 @@ again, so that it continues the fit as if it had never been ended.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -107,6 +108,40 @@ class Callback:
         """Take note of the end of a fit that has begun, whatever the reason."""
 
 
+@dataclass(frozen=True)
+class Checkpoint(Callback):
+    """Keeps finished layers in files, so that a fit that was killed goes on after the last one.
+
+    ``model.fit(ids, labels, callbacks=[Checkpoint("folder")])``; run the same again after a kill,
+    a crash or Ctrl-C, and the model has the bits of a fit that was never interrupted. Layers of
+    another graph, other labels, settings or seeds are never used. The files are removed when the
+    fit ends. A fit on a stored graph does this by itself, inside of the store.
+
+    Parameters
+    ----------
+    folder : str, path-like or None
+        Where; every fit has a folder of its own in there. ``"auto"``: ``fits`` in the store of the
+        graph. None: nowhere, also for a stored graph.
+    resume : bool
+        Whether to go on with what is there. False removes it and starts over.
+    """
+
+    folder: str | os.PathLike[str] | None = "auto"
+    resume: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if self.folder is not None and not isinstance(self.folder, str | os.PathLike):
+            raise InputError(
+                "AGC-I1701",
+                "the folder of a Checkpoint must be a path",
+                got=self.folder,
+                fix="write Checkpoint('folder')",
+            )
+        if not isinstance(self.resume, bool | np.bool_):
+            raise InputError("AGC-I1702", "resume must be True or False", got=self.resume)
+
+
 class LogCallback(Callback):
     """Writes a line to the log ``adagcn`` for every layer; every fit has one."""
 
@@ -150,6 +185,15 @@ class Events:
             name: [getattr(each, name) for each in found if _has_own(each, name)]
             for name in _METHODS
         }
+        checkpoints = [each for each in found if isinstance(each, Checkpoint)]
+        if len(checkpoints) > 1:
+            raise InputError(
+                "AGC-I1703",
+                "a fit keeps its layers in one place",
+                got=checkpoints,
+                fix="pass one Checkpoint",
+            )
+        self.checkpoint = checkpoints[0] if checkpoints else None
         self.stopped = False
 
     @property

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from itertools import islice
-from typing import Any, ClassVar
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import joblib
 import numpy as np
@@ -22,11 +24,19 @@ from adagcn.boosting.fit_state import BoostedLayer, FitBasis, FitState, LabeledN
 from adagcn.boosting.hop_boosting import FitHop, HopBoosting
 from adagcn.boosting.samme import CombinedVotes
 from adagcn.engines.threads import pool_threads
-from adagcn.errors import InputError, LayerWarning, PresetNotice, WeightCollapseWarning
+from adagcn.errors import (
+    CheckpointNotice,
+    InputError,
+    LayerWarning,
+    PresetNotice,
+    WeightCollapseWarning,
+    counted,
+)
 from adagcn.learners.sklearn_learner import check_learner
 from adagcn.models.support import adapting
 from adagcn.models.support import problem as problems
 from adagcn.models.support.adapting import Decision
+from adagcn.models.support.boosted_layers import LayerForm, steering
 from adagcn.models.support.boosted_scoring import FittedEnsemble, epochs_of
 from adagcn.models.support.boosted_settings import (
     DEFAULTS,
@@ -36,6 +46,8 @@ from adagcn.models.support.boosted_settings import (
     Variant,
     boosting_rule,
     flattened,
+    nested,
+    settings_from,
 )
 from adagcn.models.support.feature_columns import remember_columns
 from adagcn.models.support.labels import FitCall, hold_out
@@ -44,8 +56,12 @@ from adagcn.models.support.problem import FitData
 from adagcn.models.support.settings import Params, check_preset, did_you_mean
 from adagcn.propagation.hops import stream_from
 from adagcn.propagation.source import HopSource
-from adagcn.training.events import Events, LayerEvent, Reason, StopEvent, logger
+from adagcn.training.events import Checkpoint, Events, LayerEvent, Reason, StopEvent, logger
 from adagcn.training.hop_fitter import HopFitter, HopTask, Learner, TrainingSettings
+
+if TYPE_CHECKING:  # loaded where layers are kept
+    from adagcn.models.support.checkpoint_files import FitFile
+    from adagcn.models.support.checkpoints import AskedFit, Checkpoints
 
 COLLAPSED_BELOW = 0.1  # effective sample size, against the start, that deserves a warning
 _SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
@@ -65,12 +81,15 @@ class PreparedFit:
         Where the hops come from.
     decision : Decision
         All settings, resolved, and the columns that go with them.
+    checkpoints : Checkpoints or None
+        Where finished layers are kept until the fit has ended.
     """
 
     state: FitState
     boosting: HopBoosting
     source: HopSource
     decision: Decision
+    checkpoints: Checkpoints | None = None
 
     @property
     def settings(self) -> BoostedSettings:
@@ -80,13 +99,15 @@ class PreparedFit:
     def states(self, events: Events) -> Iterator[FitState]:
         """Yield the fit after each layer, to the depth asked for; the last one is the result."""
         n_layers, stop_labels = self.settings.n_layers, self.boosting.nodes.stop_labels
-        made = self._notified(events)
+        before, made = self.state, self._notified(events)
         if n_layers != "auto":
             return islice(made, n_layers - len(self.state.layers))
         assert stop_labels is not None
         variant = self.settings.variant
+        depths = range(1, len(before.layers) + 1)  # of a fit that goes on
+        shallower = (replace(before, layers=before.layers[:depth]) for depth in depths)
         return best_prefix(
-            made,
+            chain(shallower, made),
             stop_labels,
             self.boosting.rule.combination,
             patience=variant.layer_patience,
@@ -96,7 +117,9 @@ class PreparedFit:
     def _notified(self, events: Events) -> Iterator[FitState]:
         """Pass states on as they are made, each with an event."""
         n_layers = None if self.settings.n_layers == "auto" else self.settings.n_layers
-        for state in self.boosting.states(self.state, stream_from(self.source.first())):
+        for state in self._made():
+            if self.checkpoints is not None:
+                self.checkpoints.save(state)
             layer = state.layers[-1]
             record = layer.learner.record
             accuracy = None if record is None else record.stop_accuracy
@@ -106,6 +129,30 @@ class PreparedFit:
             yield state
             if events.stopped:
                 return
+
+    def _n_known(self) -> int:
+        """Return how many layers need not be asked again what they say: all of them, or none."""
+        boosting, state = self.boosting, self.state
+        n_pseudo, stops = len(boosting.pseudo_labels.nodes), boosting.nodes.stop_nodes is not None
+        known = boosting.hop_scale != "hop" or state.input_size is not None
+        for layer in state.layers:
+            said = 0 if layer.pseudo_log_proba is None else layer.pseudo_log_proba.shape[-2]
+            known &= said == n_pseudo and (layer.stop_log_proba is not None) == stops
+        return len(state.layers) if known else 0
+
+    def _made(self) -> Iterator[FitState]:
+        """Yield states, from the first hop that is needed; an interruption leaves hops in files."""
+        first = self._n_known()
+        try:
+            hops = stream_from(self.source.at(first))
+            yield from self.boosting.states(self.state, hops, first=first)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            ended = isinstance(error, Exception) and not isinstance(error, OSError | MemoryError)
+            if self.checkpoints is not None and not ended:
+                self.source.keep()
+            raise
 
 
 class BoostedClassifier(FittedEnsemble):
@@ -213,7 +260,8 @@ class BoostedClassifier(FittedEnsemble):
         state = vars(self).get("state_")
         before = {name: vars(self).get(name) for name in _SET_BY_VALIDATION}
         try:
-            self._boost(self.prepared(call, events), events)
+            with self._checkpoints(events) as checkpoints:
+                self._boost(self.prepared(call, events, checkpoints), events)
         except BaseException:
             if vars(self).get("state_") is state:  # nothing new was fitted
                 _reset(self, before)
@@ -221,8 +269,41 @@ class BoostedClassifier(FittedEnsemble):
         self._warn_if_collapsed()
         self._warn_if_idle()
 
-    def prepared(self, call: FitCall, events: Events) -> PreparedFit:
-        """Return a fit that is checked and ready to run, or to go on where a warm start may."""
+    def _checkpoints(self, events: Events) -> AbstractContextManager[Checkpoints | None]:
+        """Return where finished layers are kept: where a callback says, or in a graph's store."""
+        store = None if self.graph is None else self.graph.store
+        learner, asked = getattr(self, "learner", None), events.checkpoint
+        if asked is None:
+            asked = Checkpoint(None if store is None or learner is not None else "auto")
+        if asked.folder is None:
+            return nullcontext()
+        if asked.folder == "auto" and store is None:
+            raise InputError(
+                "AGC-I1704",
+                "Checkpoint needs a folder, since the graph is not in a store",
+                got=repr(self.graph),
+                fix="write Checkpoint('folder')",
+            )
+        if learner is not None:
+            raise InputError(
+                "AGC-I1705",
+                "layers of a scikit-learn classifier cannot be kept in safe files",
+                got=learner,
+                fix="leave the Checkpoint out, or use the built-in learner",
+            )
+        from adagcn.models.support.checkpoints import Checkpoints
+
+        if store is not None and asked.folder == "auto":
+            return Checkpoints(store / "fits", resume=bool(asked.resume), is_ours=True)
+        return Checkpoints(Path(asked.folder), resume=bool(asked.resume), is_ours=False)
+
+    def prepared(
+        self, call: FitCall, events: Events, checkpoints: Checkpoints | None = None
+    ) -> PreparedFit:
+        """Return a fit that is checked and ready to run, or to go on.
+
+        It goes on with this model where a warm start may, and with what ``checkpoints`` hold.
+        """
         settings = self._settings_for(call)
         self._check_judge(settings)
         before = None
@@ -233,7 +314,13 @@ class BoostedClassifier(FittedEnsemble):
         norm = "graph" if settings.feature_norm == "auto" else settings.feature_norm
         data = problems.fit_data(self, norm, call, row_by_row=True)
         seed = self._seed(before)
-        decision = self._decided(settings, data, seed, before)
+        found = None
+        if checkpoints is not None:
+            found = checkpoints.find(self._asked(settings, data, seed, before))
+        if found is None:
+            decision = self._decided(settings, data, seed, before)
+        else:
+            seed, decision = found.entry.seed, self._decided_before(settings, data, found)
         settings = decision.settings
         basis = self._basis(settings, data, seed)
         if before is not None:
@@ -241,13 +328,7 @@ class BoostedClassifier(FittedEnsemble):
             basis = before.basis or basis  # its nodes may be in another order
         nodes = hold_out(basis.nodes, settings.validation_fraction, basis.seed)
         self._check_depth(before, settings, nodes)
-        columns, coordinates = decision.columns, decision.coordinates
-        source: HopSource | None = None
-        if coordinates is None:
-            source = problems.stored_source(self.graph, columns, settings)
-        if source is None:
-            features = decision.features
-            source = problems.hop_source(features, columns, coordinates, self.graph, settings)
+        source = self._source(decision)
         dtype = problems.torch_dtype(source.dtype)
         boosting = HopBoosting(
             self._fit_hop(settings, len(basis.classes), dtype, basis.seed, events),
@@ -257,7 +338,52 @@ class BoostedClassifier(FittedEnsemble):
             problems.pseudo_labels_of(self.graph, settings, nodes, basis.seed),
         )
         state = before or FitState(basis)
-        return PreparedFit(state, boosting, source, decision)
+        if checkpoints is not None:
+            form = LayerForm(type(self), settings, source.n_columns, len(basis.classes))
+            kept = checkpoints.begin(basis, decision, form, len(nodes.train_nodes))
+            state = _deeper(state, kept, settings.n_layers)
+        return PreparedFit(state, boosting, source, decision, checkpoints)
+
+    def _source(self, decision: Decision) -> HopSource:
+        """Return where the hops of a fit come from."""
+        columns, coordinates = decision.columns, decision.coordinates
+        settings, source = decision.settings, None
+        if coordinates is None:
+            source = problems.stored_source(self.graph, columns, settings)
+        if source is not None:
+            return source
+        features = decision.features
+        return problems.hop_source(features, columns, coordinates, self.graph, settings)
+
+    def _asked(
+        self, settings: BoostedSettings, data: FitData, seed: int, before: FitState | None
+    ) -> AskedFit | None:
+        """Return what a checkpoint is known by; None where labels have no form in a file."""
+        from adagcn.models.support.checkpoints import AskedFit
+        from adagcn.models.support.persistence import class_values
+
+        basis = self._basis(settings, data, seed)
+        if before is not None and before.basis is not None:
+            basis = replace(basis, nodes=before.basis.nodes)  # maybe in another order
+        any_seed = before is None and not isinstance(self.random_state, int | np.integer)
+        try:
+            classes = class_values(data.classes)
+        except InputError as error:
+            logger.info("this fit keeps no checkpoint: %s", error.problem)
+            return None
+        return AskedFit(self.model_key, basis, classes, any_seed, data.node_ids)
+
+    def _decided_before(self, settings: BoostedSettings, data: FitData, found: FitFile) -> Decision:
+        """Return what an interrupted fit has decided, with as many layers as are wanted now."""
+        settings_from(found.entry.decided, self.settings)  # checks the values
+        values = nested(found.entry.decided)
+        variant = settings.variant.model_copy(update=values.pop("variant", {}))
+        decided = settings.model_copy(update={**values, "variant": variant})
+        features = data.features
+        if self.graph is not None and adapting.is_open(settings):
+            features = problems.normalized_features(self.graph, decided.feature_norm)
+        choices, look = found.entry.choices, found.entry.look
+        return Decision(decided, features, found.columns, found.coordinates, choices, look)
 
     def _settings_for(self, call: FitCall) -> BoostedSettings:
         """Return the settings of a fit; without stopping nodes those that need none.
@@ -377,12 +503,11 @@ class BoostedClassifier(FittedEnsemble):
 
     def _basis(self, settings: BoostedSettings, data: FitData, seed: int) -> FitBasis:
         """Return what every layer of this fit rests on."""
-        steering = {name: value for name, value in settings.flat().items() if name != "n_layers"}
         learner = getattr(self, "learner", None)
         if learner is not None:
             check_learner(learner)
         described = None if learner is None else f"{learner!r} ({joblib.hash(clone(learner))[:8]})"
-        return FitBasis(steering, data.digest, data.classes, data.nodes, seed, described)
+        return FitBasis(steering(settings), data.digest, data.classes, data.nodes, seed, described)
 
     def _check_depth(
         self, before: FitState | None, settings: BoostedSettings, nodes: LabeledNodes
@@ -415,6 +540,8 @@ class BoostedClassifier(FittedEnsemble):
             if state.layers and rule.ends_with(state.layers[-1].weighted_error):
                 reason = "perfect layer"
             n_before -= 1  # even without a new layer: one that was cut short may be gone
+            if fit.checkpoints is not None:
+                fit.checkpoints.finish()
         finally:
             if len(state.layers) > n_before and state is not vars(self).get("state_"):
                 self._set_fitted(fit, state)
@@ -524,6 +651,26 @@ def training_settings(settings: BoostedSettings) -> TrainingSettings:
     """Return the part of the settings that the training of a layer needs."""
     known = {**settings.variant.model_dump(), **settings.model_dump()}
     return TrainingSettings(**{field.name: known[field.name] for field in fields(TrainingSettings)})
+
+
+def _deeper(state: FitState, kept: FitState, n_layers: int | str) -> FitState:
+    """Return the state with more layers, the one at hand or that of a checkpoint; say which."""
+    n_kept = len(kept.layers)
+    if n_kept <= len(state.layers):
+        return state
+    most = n_kept if isinstance(n_layers, str) else n_layers
+    text = f"going on after layer {n_kept}"
+    if not isinstance(n_layers, str):
+        text += f" of {n_layers}"
+        if n_kept >= n_layers:
+            text = f"{counted(n_layers, 'layer')} of {n_layers} are there already"
+    warnings.warn(
+        f"{text}: an earlier run of this fit was interrupted (Checkpoint(resume=False) starts "
+        "over)",
+        CheckpointNotice,
+        stacklevel=5,
+    )
+    return replace(kept, layers=kept.layers[:most])
 
 
 def _stop_votes(layers: tuple[BoostedLayer, ...], boosting: HopBoosting) -> CombinedVotes | None:

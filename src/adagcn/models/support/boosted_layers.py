@@ -6,7 +6,7 @@ What is written of a layer depends on no other, so that it can be written once w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,11 @@ from adagcn.training.stopping import Stopper
 
 COLUMNS = "columns"  # the feature columns that the model looks at, where that is not all
 COORDINATES = "coordinates"  # what stands for each node of a graph without features
-_NODES = ("train_nodes", "labels", "sample_weight", "stop_nodes", "stop_labels")
+NODES = ("train_nodes", "labels", "sample_weight", "stop_nodes", "stop_labels")
 
 
-def _layer_name(hop: int, part: str) -> str:
+def layer_name(hop: int, part: str) -> str:
+    """Return the name of a tensor of a layer."""
     return f"layer.{hop:03d}.{part}"
 
 
@@ -54,7 +55,7 @@ def layer_tensors(layer: BoostedLayer) -> dict[str, NDArray[Any]]:
     network: torch.nn.Module = layer.learner.learner
     parts = {name: _array(parameter) for name, parameter in network.named_parameters()}
     parts |= {"log_weight": layer.log_weight, "next_log_weight": layer.next_log_weight}
-    return {_layer_name(layer.hop, name): part for name, part in parts.items()}
+    return {layer_name(layer.hop, name): part for name, part in parts.items()}
 
 
 def carried_tensors(layer: BoostedLayer) -> dict[str, NDArray[Any]]:
@@ -67,7 +68,7 @@ def carried_tensors(layer: BoostedLayer) -> dict[str, NDArray[Any]]:
     for member, stopper in enumerate(layer.learner.stoppers):
         for i, kept in enumerate(stopper.kept_state or ()):
             parts[f"stopper.{member}.{i}"] = _array(kept)
-    return {_layer_name(layer.hop, name): part for name, part in parts.items()}
+    return {layer_name(layer.hop, name): part for name, part in parts.items()}
 
 
 def layer_entry(layer: BoostedLayer) -> LayerEntry:
@@ -113,7 +114,7 @@ def continuation_tensors(estimator: Any, state: FitState | None) -> dict[str, ND
             fix="save without continuable, or fit again",
         )
     nodes = state.basis.nodes
-    found = {f"nodes.{name}": getattr(nodes, name) for name in _NODES}
+    found = {f"nodes.{name}": getattr(nodes, name) for name in NODES}
     kept = {name: np.ascontiguousarray(part) for name, part in found.items() if part is not None}
     for layer in state.layers:
         kept |= carried_tensors(layer)
@@ -124,7 +125,8 @@ def restore_boosted(estimator: Any, file: ModelFile, settings: Any) -> None:
     """Give a model the layers of a file, and what a continuation rests on if it holds that."""
     estimator.columns_ = _columns(file.tensors, file.manifest.n_features)
     estimator.coordinates_ = _coordinates(file)
-    layers = tuple(_layer(estimator, settings, each, file.tensors) for each in file.manifest.layers)
+    form = _form(estimator, settings)
+    layers = tuple(restored_layer(form, each, file.tensors) for each in file.manifest.layers)
     basis = _basis(estimator, file, settings)
     if basis is not None:
         kept = FitState(basis, layers).without_cut_layer().layers
@@ -140,14 +142,20 @@ def _basis(estimator: Any, file: ModelFile, settings: Any) -> FitBasis | None:
     manifest = file.manifest
     if not manifest.continuable:
         return None
-    parts = {name: file.tensors.get(f"nodes.{name}") for name in _NODES}
+    parts = {name: file.tensors.get(f"nodes.{name}") for name in NODES}
     given = {name: part for name, part in parts.items() if part is not None}
     n_classes, n_train = len(estimator.classes_), len(file.tensors["layer.000.log_weight"])
     if manifest.input_digest is None or not _are_nodes(given, n_classes, n_train, settings):
         raise _cannot_continue(sorted(given))
-    steering = {name: value for name, value in settings.flat().items() if name != "n_layers"}
     nodes = LabeledNodes(**given)
-    return FitBasis(steering, manifest.input_digest, estimator.classes_, nodes, manifest.seed)
+    return FitBasis(
+        steering(settings), manifest.input_digest, estimator.classes_, nodes, manifest.seed
+    )
+
+
+def steering(settings: Any) -> dict[str, Any]:
+    """Return the settings that shape or steer a layer: all but the number of layers."""
+    return {name: value for name, value in settings.flat().items() if name != "n_layers"}
 
 
 def _check_carried(last: FittedHop, settings: Any, basis: FitBasis) -> None:
@@ -234,9 +242,40 @@ def _coordinates(file: ModelFile) -> NDArray[np.float32] | None:
     return found
 
 
-def _layer(estimator: Any, settings: Any, entry: LayerEntry, stored: Tensors) -> BoostedLayer:
+@dataclass(frozen=True)
+class LayerForm:
+    """What the learner of every layer of a model looks like.
+
+    Parameters
+    ----------
+    kind : type
+        The model; it makes learners and knows their shapes.
+    settings : BoostedSettings
+        All settings, resolved.
+    n_inputs, n_classes : int
+        Columns of the rows that a learner takes, and classes.
+    """
+
+    kind: Any
+    settings: Any
+    n_inputs: int
+    n_classes: int
+
+
+def _form(estimator: Any, settings: Any) -> LayerForm:
+    columns = estimator.columns_
+    n_columns = estimator.n_features_in_ if columns is None else len(columns)
+    if estimator.coordinates_ is not None:
+        n_columns = estimator.coordinates_.shape[1]
+    n_inputs = n_columns + (0 if estimator.on_graph_ else 1)
+    return LayerForm(type(estimator), settings, n_inputs, len(estimator.classes_))
+
+
+def restored_layer(form: LayerForm, entry: LayerEntry, stored: Tensors) -> BoostedLayer:
+    """Return a layer from its entry and the tensors of a file, each checked."""
+
     def tensor(part: str) -> NDArray[Any]:
-        name = _layer_name(entry.hop, part)
+        name = layer_name(entry.hop, part)
         if name not in stored:
             raise FormatError(
                 "AGC-F709",
@@ -246,7 +285,7 @@ def _layer(estimator: Any, settings: Any, entry: LayerEntry, stored: Tensors) ->
             )
         return stored[name]
 
-    network = _fresh_network(estimator, settings, entry.hop, tensor)
+    network = _fresh_network(form, entry.hop, tensor)
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             found = torch.from_numpy(tensor(name))
@@ -266,7 +305,7 @@ def _layer(estimator: Any, settings: Any, entry: LayerEntry, stored: Tensors) ->
             network,
             record,
             _moments(entry.hop, members, stored),
-            _stoppers(entry, members, settings, stored),
+            _stoppers(entry, members, form.settings, stored),
             complete=entry.complete,
         ),
         factor=entry.factor,
@@ -277,27 +316,20 @@ def _layer(estimator: Any, settings: Any, entry: LayerEntry, stored: Tensors) ->
     )
 
 
-def _fresh_network(
-    estimator: Any, settings: Any, hop: int, tensor: Callable[[str], NDArray[Any]]
-) -> Any:
+def _fresh_network(form: LayerForm, hop: int, tensor: Callable[[str], NDArray[Any]]) -> Any:
     """Return a network of the size of the stored one, if that is what the settings name.
 
     Checked before it is made: forged sizes would ask for any amount of memory.
     """
-    columns = estimator.columns_
-    n_columns = estimator.n_features_in_ if columns is None else len(columns)
-    if estimator.coordinates_ is not None:
-        n_columns = estimator.coordinates_.shape[1]
-    n_in, n_classes = n_columns + (0 if estimator.on_graph_ else 1), len(estimator.classes_)
-    wanted = estimator.parameter_shapes(settings, n_in, n_classes)
+    sizes = form.n_inputs, form.n_classes
+    wanted = form.kind.parameter_shapes(form.settings, *sizes)
     kind = tensor(next(iter(wanted))).dtype
     for name, shape in wanted.items():
         if tensor(name).shape != shape or kind not in (np.float32, np.float64):
             raise _misfit(name, hop, f"shape {shape} and floats", tensor(name))
     dtype = torch.from_numpy(np.empty(0, kind)).dtype
-    return estimator.make_learner(
-        settings, n_in, n_classes, torch.Generator().manual_seed(0), dtype
-    )
+    start = torch.Generator().manual_seed(0)
+    return form.kind.make_learner(form.settings, *sizes, start, dtype)
 
 
 def _misfit(name: str, hop: int, wanted: str, found: NDArray[Any]) -> FormatError:
@@ -311,7 +343,7 @@ def _misfit(name: str, hop: int, wanted: str, found: NDArray[Any]) -> FormatErro
 
 def _moments(hop: int, members: Sequence[Any], stored: Tensors) -> tuple[Sequence[Moments], ...]:
     """Return Adam's moments of every member; none where the file has none."""
-    if not any(name.startswith(_layer_name(hop, "moments.")) for name in stored):
+    if not any(name.startswith(layer_name(hop, "moments.")) for name in stored):
         return ()
     return tuple(
         [
@@ -347,10 +379,10 @@ def _stored_like(
     like: torch.Tensor, hop: int, part: str, stored: Tensors, least: float = -np.inf
 ) -> torch.Tensor:
     """Return a tensor of the file if it has the shape and type of another one."""
-    found = stored.get(_layer_name(hop, part))
+    found = stored.get(layer_name(hop, part))
     wanted = f"shape {tuple(like.shape)} and type {like.dtype}"
     if found is None:
-        raise _cannot_continue(f"no {_layer_name(hop, part)}")
+        raise _cannot_continue(f"no {layer_name(hop, part)}")
     result = torch.tensor(found)
     if result.shape != like.shape or result.dtype != like.dtype or bool((result < least).any()):
         raise _misfit(part, hop, wanted, found)

@@ -78,6 +78,12 @@ class GraphModelClassifier(NodeClassifier):
         return resolve(self.system, self.preset, name, self.given_settings())
 
     def _fit(self, call: FitCall, events: Events) -> None:
+        if events.checkpoint is not None:
+            raise InputError(
+                "AGC-I1706",
+                f"a model of kind {self.model_key} is trained in one go: it has no layers to keep",
+                fix="leave the Checkpoint out",
+            )
         context = FitContext(seed_of(self.random_state), checked_device(self.device), events)
         problem, settings, classes = self.prepared(call, context.seed)
         ended = StopEvent("error", 0)

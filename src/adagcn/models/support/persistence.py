@@ -243,7 +243,7 @@ def _content(estimator: Any, *, continuable: bool) -> ModelFile:
         preset=estimator.params_["preset"],
         params=params,
         constructor=_constructor(estimator),
-        classes=_class_values(estimator.classes_),
+        classes=class_values(estimator.classes_),
         n_features=estimator.n_features_in_,
         feature_names=_feature_names(estimator),
         on_graph=estimator.on_graph_,
@@ -272,7 +272,8 @@ def _input_digest(estimator: Any, state: FitState | None, *, continuable: bool) 
     return None if estimator.input_digest_ is None else str(estimator.input_digest_)
 
 
-def _class_values(classes: NDArray[Any]) -> ClassValues:
+def class_values(classes: NDArray[Any]) -> ClassValues:
+    """Return label values as a file holds them."""
     values = classes.tolist()
     kind = classes.dtype.kind
     text = kind == "O" and all(isinstance(value, str) for value in values)
