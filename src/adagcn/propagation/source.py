@@ -24,6 +24,10 @@ class HopSource(Protocol):
     def first(self) -> Hop:
         """Return hop 0, from which a new stream of hops starts."""
 
+
+class ResumableSource(HopSource, Protocol):
+    """Where the hops of a fit come from, which may start at a later hop."""
+
     @property
     def n_columns(self) -> int:
         """Number of columns of every hop."""

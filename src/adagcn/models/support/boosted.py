@@ -55,7 +55,7 @@ from adagcn.models.support.presets import PRESETS, preset_values, resolve
 from adagcn.models.support.problem import FitData
 from adagcn.models.support.settings import Params, check_preset, did_you_mean
 from adagcn.propagation.hops import stream_from
-from adagcn.propagation.source import HopSource
+from adagcn.propagation.source import ResumableSource
 from adagcn.training.events import Checkpoint, Events, LayerEvent, Reason, StopEvent, logger
 from adagcn.training.hop_fitter import HopFitter, HopTask, Learner, TrainingSettings
 
@@ -77,7 +77,7 @@ class PreparedFit:
         Where it starts: without layers, or with those of a shallower fit.
     boosting : HopBoosting
         The loop.
-    source : HopSource
+    source : ResumableSource
         Where the hops come from.
     decision : Decision
         All settings, resolved, and the columns that go with them.
@@ -87,7 +87,7 @@ class PreparedFit:
 
     state: FitState
     boosting: HopBoosting
-    source: HopSource
+    source: ResumableSource
     decision: Decision
     checkpoints: Checkpoints | None = None
 
@@ -344,7 +344,7 @@ class BoostedClassifier(FittedEnsemble):
             state = _deeper(state, kept, settings.n_layers)
         return PreparedFit(state, boosting, source, decision, checkpoints)
 
-    def _source(self, decision: Decision) -> HopSource:
+    def _source(self, decision: Decision) -> ResumableSource:
         """Return where the hops of a fit come from."""
         columns, coordinates = decision.columns, decision.coordinates
         settings, source = decision.settings, None
