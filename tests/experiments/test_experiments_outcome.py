@@ -23,9 +23,9 @@ RATES = [
 ]
 
 
-def by_rate(accuracy, *, missing=()):
+def by_rate(accuracy, *, missing=(), columns=RATES):
     """Return spec and outcomes with accuracies by (row, column, split)."""
-    spec = toy.toy_spec(columns=RATES, n_inits=1)
+    spec = toy.toy_spec(columns=columns, n_inits=1)
     cells = plan(spec, toy.GRAPHS)
     results = {
         run.key: toy.some_result(accuracy(cell.row.label, cell.column.label, int(run.split[-1])))
@@ -57,6 +57,18 @@ def test_the_table_says_it_in_a_note():
     text = render(accuracy_table(spec, found), "md")
     assert "few: logistic − AdaGCN − the same on many: +5.00" in text
     assert "many: logistic − AdaGCN − the same" not in text
+
+
+def test_wrong_labels_are_no_label_rate():
+    noisy = {"label": "noisy", "dataset": "toy", "train_per_class": 9, "label_noise": 0.2}
+    spec, found = by_rate(
+        lambda row, column, split: leads(row, "few" if column == "noisy" else column, split),
+        columns=[noisy, *RATES],
+    )
+    text = render(accuracy_table(spec, found), "md")
+    assert "few: logistic − AdaGCN − the same on many: +5.00" in text
+    assert "noisy: logistic − AdaGCN:" in text
+    assert "noisy: logistic − AdaGCN −" not in text
 
 
 @pytest.mark.parametrize("missing", [("logistic", "many"), ("AdaGCN", "few")])

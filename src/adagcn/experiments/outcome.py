@@ -121,14 +121,12 @@ def outcomes(
 
     def compared(each: CellOutcome) -> CellOutcome:
         row, column = each.cell.row.label, each.cell.column
-        rich = richest[column.dataset]
         pair = each, at.get((label, column.label))
-        rich_pair = at.get((row, rich.label)), at.get((label, rich.label))
-        return replace(
-            each,
-            against_first=_paired(*pair),
-            against_most_labels=None if rich == column else _interaction(pair, rich_pair),
-        )
+        rich, interaction = richest.get(column.dataset), None
+        if rich is not None and rich != column and column.regime is None:
+            rich_pair = at.get((row, rich.label)), at.get((label, rich.label))
+            interaction = _interaction(pair, rich_pair)
+        return replace(each, against_first=_paired(*pair), against_most_labels=interaction)
 
     return [compared(each) for each in found]
 
@@ -153,9 +151,12 @@ def _stop_accuracy(finished: tuple[Run, RunResult]) -> float:
 
 
 def most_labels(columns: Sequence[Column]) -> dict[str, Column]:
-    """Return the column of each data set with the most training nodes per class."""
+    """Return the column of each data set with the most training nodes per class.
+
+    Columns whose labels are odd (wrong, uneven, as they fall) are no label rates.
+    """
     richest: dict[str, Column] = {}
-    for column in columns:
+    for column in (each for each in columns if each.regime is None):
         best = richest.setdefault(column.dataset, column)
         if (column.train_per_class or 0) > (best.train_per_class or 0):
             richest[column.dataset] = column

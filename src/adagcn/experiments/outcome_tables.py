@@ -192,7 +192,7 @@ def _leads(spec: Spec, found: Sequence[CellOutcome]) -> list[str]:
 
 def _comparisons(spec: Spec, found: Sequence[CellOutcome]) -> list[str]:
     several = len(spec.columns) > 1
-    richest = most_labels(spec.columns)
+    richest = most_labels([each.cell.column for each in found])
     notes = []
     for each in found:
         column, first = each.cell.column, spec.rows[0].label
