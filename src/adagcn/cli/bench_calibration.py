@@ -127,13 +127,31 @@ def _shown(mean: float, interval: tuple[float, float] | None, *, share: bool) ->
     return f"{text} [{scale * low:.{digits}f}, {scale * high:.{digits}f}]"
 
 
+def calibration_markdown(record: Path) -> str:
+    """Return the tables of everything in a record, as Markdown."""
+    from adagcn.bench.calibration import measure_calibration, planned
+    from adagcn.bench.kept_fits import KeptFits
+
+    parts: list[Part] = ["error", "sets"]
+    fits = planned(parts, None, 0)
+    found = list(measure_calibration(fits, KeptFits(record), dict, train=False))
+    return "\n".join(_markdown(part, _table(part, found)[0]) for part in parts)
+
+
+def _header(part: Part) -> list[str]:
+    return ["data set, model and preset", "splits", *(name for name, _ in _COLUMNS[part])]
+
+
+def _markdown(part: Part, rows: Sequence[Sequence[str]]) -> str:
+    header = _header(part)
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
 def _print(part: Part, rows: Sequence[Sequence[str]], layout: str) -> None:
-    header = ["data set, model and preset", "splits", *(name for name, _ in _COLUMNS[part])]
-    console = screen()
     if layout == "md":
-        lines = [header, ["---"] * len(header), *rows]
-        for line in lines:
-            print(f"| {' | '.join(line)} |")
+        print(_markdown(part, rows), end="")
         return
-    console.print(rows_table(header, rows, width=console.width))
+    console = screen()
+    console.print(rows_table(_header(part), rows, width=console.width))
     console.print()

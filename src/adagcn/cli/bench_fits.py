@@ -194,17 +194,38 @@ def _json_row(system: System, row: Mapping[str, FitCost | None]) -> dict[str, An
     }
 
 
-def _print(table: Sequence[_Row], names: Sequence[str], layout: str) -> None:
+def fits_markdown(record: Path, data_dir: Path | None, offline: bool) -> str:
+    """Return the table of everything in a record, as Markdown."""
+    from adagcn.bench.kept_fits import KeptFits
+    from adagcn.bench.task import load_tasks
+    from adagcn.bench.whole_fits import recorded_costs
+
+    systems, names = registered_systems()
+    tasks = load_tasks(names, data_dir=data_dir, offline=offline or None)
+    _, costs = recorded_costs(KeptFits(record))
+    return _markdown(*_cells(_table(systems, tasks, costs), names))
+
+
+def _cells(table: Sequence[_Row], names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the rows."""
     header = ["CPU seconds, fit + prediction", "preset", *names]
     rows = [
         [system.label, system.preset, *(_shown(row.get(name)) for name in names)]
         for system, row in table
     ]
+    return header, rows
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = ["---", "---", *(["--:"] * (len(header) - 2))]
+    plain = [[one_line(cell).replace("|", "\\|") for cell in line] for line in (header, *rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in (plain[0], rule, *plain[1:]))
+
+
+def _print(table: Sequence[_Row], names: Sequence[str], layout: str) -> None:
+    header, rows = _cells(table, names)
     if layout == "md":
-        rule = ["---", "---", *(["--:"] * len(names))]
-        for line in (header, rule, *rows):
-            cells = [one_line(cell).replace("|", "\\|") for cell in line]
-            print(f"| {' | '.join(cells)} |")
+        print(_markdown(header, rows), end="")
         return
     console = screen()
     console.print(rows_table(header, rows, width=console.width))

@@ -28,7 +28,7 @@ DEFAULT_RECORDS = Path("results")
 
 
 def panels_with_costs(
-    found: Sequence[CellOutcome], records: Path, *, threads: int
+    found: Sequence[CellOutcome], records: Path, *, threads: int, quiet: bool = False
 ) -> list[CostPanel]:
     """Return accuracy and recorded cost of every cell, and say where the costs are from.
 
@@ -40,6 +40,8 @@ def panels_with_costs(
         The folder with the record; without one, no cell has a cost.
     threads : int
         Threads of the fits.
+    quiet : bool
+        Say nothing of a record that is there.
     """
     from adagcn.bench.kept_fits import KeptFits
     from adagcn.bench.whole_fits import recorded_costs, settings_digest
@@ -49,7 +51,7 @@ def panels_with_costs(
     processor, costs = recorded_costs(KeptFits(path if path.is_file() else None), threads=threads)
     if processor is None:
         note(f"no fit is recorded in {path}: adagcn bench fits --keep {path} measures them")
-    else:
+    elif not quiet:
         note(f"CPU seconds: fits of val:0 on {processor}, from {path}")
     seconds = {}
     for each in found:

@@ -12,13 +12,13 @@ from adagcn.cli.campaign_options import CampaignOptions, check_figure, chosen_na
 from adagcn.cli.fit_costs import DEFAULT_RECORDS, Records, json_panels, panels_with_costs
 from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
 from adagcn.cli.output import note, screen, write_figure
+from adagcn.cli.reproduce_all import EVERYTHING, Places, refuse_beside_all, reproduce_all
 from adagcn.cli.split_options import check_measurable
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
     from adagcn.experiments.campaign import Graphs, Splits
     from adagcn.experiments.frontier import CostPanel
-    from adagcn.experiments.outcome import CellOutcome
     from adagcn.experiments.spec import Row, Spec
     from adagcn.models.support.measures import Metric
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 @with_option_groups
 def reproduce(
     experiment: Annotated[
-        str, typer.Argument(metavar="NAME|SPEC.toml", help="table2, figure3, … or your own spec.")
+        str,
+        typer.Argument(metavar="NAME|SPEC.toml", help="table2, figure3, …, all, or your own spec."),
     ],
     campaign: CampaignOptions,
     common: Common,
@@ -66,6 +67,10 @@ def reproduce(
         ),
     ] = None,
     records: Records = DEFAULT_RECORDS,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="With all: write tables and figures here."),
+    ] = None,
     force: Force = False,
     data_dir: DataDir = None,
     offline: Offline = False,
@@ -73,19 +78,17 @@ def reproduce(
     """Run the experiment behind a table or figure of the paper, or show it from finished runs.
 
     Finished runs are kept in the ledger and never trained again. Every number comes with its
-    interval, its number of runs and, where the paper reports one, the difference from it.
+    interval, its number of runs and, where the paper reports one, the difference from it. The name
+    all, with --no-training, shows every experiment and what is missing.
     """
-    if common.as_json and style != "text":
-        raise InputError(
-            "AGC-I903", "--format cannot be combined with --json", got=style, fix="leave one out"
-        )
-    if figure is not None and metric != "accuracy":
-        raise InputError(
-            "AGC-I906",
-            "--figure draws accuracy, so that --metric cannot be combined with it",
-            got=metric,
-            fix="leave one of them out",
-        )
+    if experiment == EVERYTHING:
+        of_one: dict[str, Any] = {"--datasets": datasets, "--models": models, "--presets": presets}
+        of_one |= {"--splits": splits, "--inits": inits, "--figure": figure}
+        of_one |= {"--metric": metric != "accuracy", "--format": style != "text"}
+        refuse_beside_all({**of_one, "--choices": campaign.choices, "--timing": campaign.timing})
+        reproduce_all(campaign, common, Places(out, records, data_dir, offline), seeded_by)
+        return
+    _check_combined(common, style, metric, figure, out)
     check_figure(figure, force=force)
     from adagcn.experiments.campaign import load_graphs, load_splits
     from adagcn.experiments.spec_files import load_spec
@@ -112,22 +115,12 @@ def reproduce(
         panels = panels_with_costs(found, records, threads=common.threads)
         facts["costs"] = json_panels(panels)
     if figure is not None:
-        write_figure(figure, _drawn(spec, found, panels))
+        from adagcn.report.experiment_figures import experiment_figure
+
+        write_figure(figure, experiment_figure(spec.title, found, panels))
     campaign.show(spec, found, facts, common, style)
     if panels is not None and not common.as_json:
         _print_frontier(panels, style)
-
-
-def _drawn(spec: Spec, found: list[CellOutcome], panels: list[CostPanel] | None) -> Any:
-    """Return the figure of an experiment: accuracy by depth, or against cost."""
-    if panels is not None:
-        from adagcn.report.cost_figure import cost_figure
-
-        return cost_figure(panels, title=spec.title)
-    from adagcn.report.experiment_figures import depth_curves, depth_panels, unfinished_curves
-
-    lacking = unfinished_curves(found)
-    return depth_panels(depth_curves(found), title=spec.title, unfinished=lacking)
 
 
 def _print_frontier(panels: list[CostPanel], style: str) -> None:
@@ -142,6 +135,30 @@ def _print_frontier(panels: list[CostPanel], style: str) -> None:
             screen().print(sentence, markup=False, highlight=False)
         else:
             print(f"- {sentence}")
+
+
+def _check_combined(
+    common: Common, style: str, metric: str, figure: Path | None, out: Path | None
+) -> None:
+    """Refuse options that contradict each other."""
+    if out is not None:
+        raise InputError(
+            "AGC-I2208",
+            "--out is the folder of all experiments",
+            got=str(out),
+            fix="use --figure for the picture of one, and > for its table",
+        )
+    if common.as_json and style != "text":
+        raise InputError(
+            "AGC-I903", "--format cannot be combined with --json", got=style, fix="leave one out"
+        )
+    if figure is not None and metric != "accuracy":
+        raise InputError(
+            "AGC-I906",
+            "--figure draws accuracy, so that --metric cannot be combined with it",
+            got=metric,
+            fix="leave one of them out",
+        )
 
 
 def _check_metric(metric: Metric, spec: Spec, graphs: Graphs, splits: Splits) -> None:

@@ -202,8 +202,9 @@ class Spec(_Part):
         Whether the notes compare the first row with the best other model of each column: picked on
         the splits of even number, compared on those of odd number, so that luck in the one half
         does not count in the other.
-    figure : {"depth", "cost"}
-        What a figure of it shows: accuracy by number of layers, or against the cost of a fit.
+    figure : {"depth", "cost"}, optional
+        What its figure shows: accuracy by number of layers, or against the cost of a fit; None has
+        none unless somebody asks, and then by number of layers.
     seeds : {"numbered", "derived"}
         Seeds of the runs: the campaign's plus the number of the initialization, or one of its own
         for every split and initialization, so that runs of different splits are independent.
@@ -219,7 +220,7 @@ class Spec(_Part):
     paper: dict[Name, dict[Name, Published]] = {}
     published_decimals: Annotated[int, Field(ge=0, le=6)] = 2
     against_best: bool = False
-    figure: Literal["depth", "cost"] = "depth"
+    figure: Literal["depth", "cost"] | None = None
     seeds: Literal["numbered", "derived"] = "numbered"
 
     @model_validator(mode="before")

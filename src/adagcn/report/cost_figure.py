@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from adagcn.errors import InputError, counted
 from adagcn.experiments.frontier import CostPanel, CostPoint
-from adagcn.report.drawing import COLORS, GRAY, new_figure, tidy
-from adagcn.report.experiment_figures import head
+from adagcn.report.drawing import COLORS, GRAY, head, new_figure, tidy
 from adagcn.report.label_places import place_labels
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -81,6 +82,17 @@ def save_figure(path: Path, figure: Figure) -> None:
     # Without a salt the ids inside an SVG are random.
     with rc_context({"svg.hashsalt": "adagcn"}), atomic_file(path) as handle:
         figure.savefig(handle, **options)
+
+
+def head(figure: Figure, title: str, key: str, *, lines: int = 1) -> None:
+    """Write the title and, smaller below it, how to read the figure, in a strip kept free."""
+    height = figure.get_figheight()
+    # Placed in inches: a share of the height would tear them apart or push them together.
+    style: dict[str, Any] = {"x": 0.012, "va": "top", "parse_math": False}
+    figure.text(y=1 - 0.08 / height, s=shorten(title, 88, placeholder=" …"), fontsize=11, **style)
+    figure.text(y=1 - 0.30 / height, s=key, fontsize=9, color=GRAY, **style)
+    strip = 0.5 + 0.16 * (lines - 1)
+    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - strip / height))
 
 
 def spread_apart(heights: Sequence[float], gap: float) -> list[float]:

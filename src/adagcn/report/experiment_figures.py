@@ -5,18 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import shorten
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from adagcn.errors import InputError
+from adagcn.experiments.frontier import CostPanel
 from adagcn.experiments.outcome import CellOutcome
 from adagcn.experiments.statistics import DepthCurve, split_means, spread_by_depth
 from adagcn.models.support.boosted import BoostedClassifier
 from adagcn.models.support.registry import MODELS
-from adagcn.report.drawing import COLORS, GRAY, name_ends, name_rows, new_figure, tidy, write_beside
+from adagcn.report.cost_figure import cost_figure
+from adagcn.report.drawing import (
+    COLORS,
+    GRAY,
+    head,
+    name_ends,
+    name_rows,
+    new_figure,
+    tidy,
+    write_beside,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,6 +97,15 @@ def comparison_figure(
     name_rows(axes, [row.label for row in ranked])
     head(figure, title, "dots: splits; line: mean; bar: 95 % interval of the mean")
     return figure
+
+
+def experiment_figure(
+    title: str, found: Sequence[CellOutcome], costs: Sequence[CostPanel] | None = None
+) -> Figure:
+    """Draw an experiment: accuracy by number of layers or, with costs, against these."""
+    if costs is not None:
+        return cost_figure(costs, title=title)
+    return depth_panels(depth_curves(found), title=title, unfinished=unfinished_curves(found))
 
 
 def depth_curves(found: Sequence[CellOutcome]) -> dict[str, dict[str, DepthCurve]]:
@@ -233,14 +252,3 @@ def _tell_lacking(axes: Axes, lacking: Mapping[str, tuple[int, int]]) -> None:
     """Write on the right above a panel which of its lines lack runs."""
     lines = [f"† {model}: {n:,} of {planned:,} runs" for model, (n, planned) in lacking.items()]
     axes.set_title("\n".join(lines), loc="right", fontsize=8, color=GRAY, parse_math=False)
-
-
-def head(figure: Figure, title: str, key: str, *, lines: int = 1) -> None:
-    """Write the title and, smaller below it, how to read the figure, in a strip kept free."""
-    height = figure.get_figheight()
-    # Placed in inches: a share of the height would tear them apart or push them together.
-    style: dict[str, Any] = {"x": 0.012, "va": "top", "parse_math": False}
-    figure.text(y=1 - 0.08 / height, s=shorten(title, 88, placeholder=" …"), fontsize=11, **style)
-    figure.text(y=1 - 0.30 / height, s=key, fontsize=9, color=GRAY, **style)
-    strip = 0.5 + 0.16 * (lines - 1)
-    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - strip / height))

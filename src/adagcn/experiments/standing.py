@@ -1,0 +1,123 @@
+"""How far an experiment is: which of its runs are missing, and about how long they would take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TypeAlias
+
+from adagcn.experiments.campaign import PlannedCell
+from adagcn.experiments.ledger import LedgerRow
+from adagcn.experiments.runs import Run, RunResult
+
+Seconds: TypeAlias = Mapping[tuple[str, ...], float]  # by model, preset and data set, or without
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A row on a column that lacks runs.
+
+    Attributes
+    ----------
+    row, column : str
+        Their labels.
+    finished, planned : int
+        Runs, with every combination of a grid.
+    seconds : float or None
+        About how long the missing ones take in all; None if no like run is known.
+    """
+
+    row: str
+    column: str
+    finished: int
+    planned: int
+    seconds: float | None
+
+    @property
+    def missing(self) -> int:
+        """How many runs are missing."""
+        return self.planned - self.finished
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far an experiment is.
+
+    Attributes
+    ----------
+    finished, planned : int
+        Its runs, each once.
+    gaps : tuple of Gap
+        The cells that lack some.
+    """
+
+    finished: int
+    planned: int
+    gaps: tuple[Gap, ...]
+
+    @property
+    def seconds(self) -> float:
+        """About how long the missing runs take, as far as that is known."""
+        return sum(gap.seconds or 0.0 for gap in self.gaps)
+
+    @property
+    def n_unknown(self) -> int:
+        """Missing runs of whose like none is finished."""
+        return sum(gap.missing for gap in self.gaps if gap.seconds is None)
+
+
+def typical_seconds(rows: Iterable[LedgerRow]) -> Seconds:
+    """Return the mean seconds of finished fits: by model, preset and data set, and by less.
+
+    CPU seconds, or seconds by the clock of runs that lack them.
+    """
+    found: dict[tuple[str, ...], list[float]] = {}
+    for row in rows:
+        taken = row.result.fit_cpu_seconds
+        seconds = row.result.seconds if taken is None else taken
+        for place in _places(row.run):
+            found.setdefault(place, []).append(seconds)
+    return {place: fmean(values) for place, values in found.items()}
+
+
+def standing(
+    cells: Sequence[PlannedCell], results: Mapping[str, RunResult], seconds: Seconds
+) -> Standing:
+    """Return how far the cells of an experiment are.
+
+    Parameters
+    ----------
+    cells : sequence of PlannedCell
+        The planned cells.
+    results : mapping
+        Finished runs by key.
+    seconds : mapping
+        As :func:`typical_seconds` returns it.
+    """
+    runs = {run.key for cell in cells for run in cell.runs}
+    gaps = (_gap(cell, results, seconds) for cell in cells)
+    return Standing(
+        finished=sum(key in results for key in runs),
+        planned=len(runs),
+        gaps=tuple(gap for gap in gaps if gap is not None),
+    )
+
+
+def _gap(cell: PlannedCell, results: Mapping[str, RunResult], seconds: Seconds) -> Gap | None:
+    missing = [run for run in cell.runs if run.key not in results]
+    if not missing:
+        return None
+    like = next((seconds[place] for place in _places(missing[0]) if place in seconds), None)
+    return Gap(
+        cell.row.label,
+        cell.column.label,
+        len(cell.runs) - len(missing),
+        len(cell.runs),
+        None if like is None else like * len(missing),
+    )
+
+
+def _places(run: Run) -> tuple[tuple[str, ...], ...]:
+    """Return what a run's time is known by, the nearest first."""
+    return (run.model, run.preset, run.dataset), (run.model, run.dataset)
