@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adagcn.data import load_dataset
+    from adagcn.data.stores import GraphStore
     from adagcn.errors import (
         AdaGCNError,
         AdaGCNWarning,
@@ -49,6 +50,7 @@ __all__ = [
     "FormatError",
     "Graph",
     "GraphNotice",
+    "GraphStore",
     "HopFeatures",
     "InputError",
     "IntegrityError",
@@ -80,6 +82,7 @@ _HOME = {
     "FormatError": "adagcn.errors",
     "Graph": "adagcn.graph",
     "GraphNotice": "adagcn.errors",
+    "GraphStore": "adagcn.data.stores",
     "HopFeatures": "adagcn.models.hop_features",
     "InputError": "adagcn.errors",
     "IntegrityError": "adagcn.errors",

@@ -39,6 +39,30 @@ def test_info_and_verify(run_cli, store):
     assert "labels.npy" in outcome.stderr
 
 
+def test_an_update_is_a_build_of_all_tables(run_cli, tmp_path):
+    edges, features = tmp_path / "e.csv", tmp_path / "f.csv"
+    edges.write_text("s,t\nann,bob\nbob,eve\n")
+    features.write_text("id,x,y\nann,1,2\nbob,0,1\neve,1,1\n")
+    both = ["--edges", edges, "--features", features]
+    assert run_cli("store", "build", *both, "--out", tmp_path / "s").code == 0
+    new, more = tmp_path / "e2.csv", tmp_path / "f2.csv"
+    new.write_text("s,t\n<script>,bob\n")
+    more.write_text("id,x,y\n<script>,5,6\n")
+    change = ["--edges", new, "--features", more]
+    facts = run_cli("store", "update", tmp_path / "s", *change, "--json").facts
+    assert (facts["nodes_added"], facts["edges_added"]) == (1, 1)
+    edges.write_text(edges.read_text() + "<script>,bob\n")
+    features.write_text(features.read_text() + "<script>,5,6\n")
+    assert run_cli("store", "build", *both, "--out", tmp_path / "w").code == 0
+    assert facts["digest"] == run_cli("store", "info", tmp_path / "w", "--json").facts["digest"]
+    assert "1 file" not in run_cli("store", "verify", tmp_path / "s").stderr
+    outcome = run_cli("store", "update", tmp_path / "s", "--remove-edges", tmp_path / "e2.csv")
+    assert "1 edge removed" in outcome.stdout
+    again = run_cli("store", "update", tmp_path / "s", "--remove-edges", tmp_path / "e2.csv")
+    assert (again.code, "--remove-edges" in again.stderr) == (3, True)
+    assert run_cli("store", "update", tmp_path / "s").code == 3
+
+
 def test_engine_options_of_a_graph_in_memory_are_refused(run_cli):
     outcome = run_cli("fit", "cora", "--workers", 2)
     assert outcome.code == 3

@@ -29,6 +29,7 @@ OPTIONS = {
     "one_hot": "--one-hot",
     "preset": "--preset",
     "random_state": "--seed",
+    "remove_edges": "--remove-edges",
     "score_fraction": "--score",
     "self_loops": "--self-loops",
     "separator": "--separator",
@@ -67,6 +68,8 @@ HYPER_PARAMETERS = (
 # Remedies that a program can follow and a command cannot, by the code of the error.
 REMEDIES = {
     "AGC-I104": "check the ids, or list every node in --features",
+    "AGC-I1906": "give --edges, --remove-edges, --features or --labels",
+    "AGC-I1908": "give a table with a column of ids",
     "AGC-I614": "make the labels all numbers or all text",
     "AGC-I616": "add labeled nodes of another class to --labels",
     "AGC-I621": "raise --stop, or use a split that has stopping nodes",

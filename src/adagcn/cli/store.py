@@ -11,6 +11,7 @@ from adagcn.cli.graph_options import GraphOptions, graph_facts, graph_rows, read
 from adagcn.cli.options import Common, with_option_groups
 from adagcn.cli.output import facts_table, print_json, screen
 from adagcn.cli.store_build import BuildOptions, build_from
+from adagcn.cli.store_update import UpdateOptions
 from adagcn.errors import IntegrityError, counted
 
 store_app = typer.Typer(help="Keep a graph in a folder of files that are read piece by piece.")
@@ -53,6 +54,34 @@ def build(
         return
     rows = [*_rows(facts), ("built", how), *reading_rows(Graph.from_store(out))]
     screen().print(facts_table(rows))
+
+
+@store_app.command("update")
+@with_option_groups
+def update(store: Store, options: UpdateOptions, common: Common) -> None:
+    """Add nodes and edges to a store, remove edges, and change features and labels.
+
+    The store then is what a build of the old and the new tables together would be. It is the old
+    one or the new one at every instant, even if the command is killed:
+
+    adagcn store update big --edges new.csv --features new-features.csv
+
+    adagcn store update big --remove-edges gone.csv --labels more-labels.csv
+
+    Edges are removed before new ones come: an edge in both files gets another weight. Of an edge
+    that is there already, the larger weight is kept.
+    """
+    from dataclasses import asdict
+
+    change = options.apply(store)
+    facts = {"store": store, **asdict(change)}
+    if common.as_json:
+        print_json(facts)
+        return
+    written = f"{change.bytes_written / 1e6:,.1f} MB in {store}"
+    rows = [("update", str(change)), ("written", written), ("digest", change.digest)]
+    read = [("" if number else "read", said) for number, said in enumerate(change.changes)]
+    screen().print(facts_table([*rows, *read]))
 
 
 @store_app.command("info")

@@ -1,4 +1,4 @@
-"""The folder of a store while it is built: nobody else writes to it, and no scraps stay in it.
+"""The folder of a store while it is built or updated: nobody else writes to it, no scraps stay.
 
 ``store.json`` is written last. A folder without it is unfinished: what a build that was killed has
 left there is removed by the next one, and by nothing else.
@@ -19,8 +19,12 @@ MANIFEST = "store.json"
 SPLITS = "splits"  # a folder of files, where a data set comes with splits
 _SCRATCH = ".building"
 _LOCK = "lock"
+_UPDATE_LOCK = ".update.lock"
 # What a build writes: arrays under their names, and drafts of them and of the manifest.
-_ARRAY = r"(adjacency|features|node_ids|labels|classes|feature_names)(\.(indptr|indices|values))?"
+_ARRAY = (
+    r"(adjacency|features|node_ids|labels|classes|feature_names)(\.(indptr|indices|values))?"
+    r"(\.[0-9]+)?"  # the update that wrote it
+)
 _OURS = re.compile(
     rf"{_ARRAY}\.npy|\.({_ARRAY}\.npy|{MANIFEST})\.[0-9a-f]+\.tmp|{_SCRATCH}|{SPLITS}"
 )
@@ -52,7 +56,7 @@ def building(folder: Path) -> Iterator[Path]:
     _check_free(folder)
     scratch = folder / _SCRATCH
     make_folder(scratch)
-    with _locked(scratch / _LOCK):
+    with _locked(scratch / _LOCK, "building a store in", folder):
         _remove(path for path in folder.iterdir() if path.name != _SCRATCH)
         _remove(path for path in scratch.iterdir() if path.name != _LOCK)
         try:
@@ -91,21 +95,40 @@ def _check_free(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def updating(folder: Path) -> Iterator[None]:
+    """Keep the folder of a finished store for one update of it.
+
+    Raises
+    ------
+    ResourceError
+        If it cannot be written to, or another process updates the store.
+    """
+    with _locked(folder / _UPDATE_LOCK, "updating the store", folder):
+        yield
+
+
+def remove_strays(folder: Path, names: Iterable[str]) -> None:
+    """Remove arrays that the manifest does not name: of an update that was killed, or replaced."""
+    kept = {*names, MANIFEST, _SCRATCH, SPLITS}
+    _remove(path for path in folder.iterdir() if path.name not in kept)
+
+
+@contextmanager
+def _locked(path: Path, doing: str, folder: Path) -> Iterator[None]:
     """Hold a file that only one process can hold."""
     try:
         handle = path.open("ab")
     except OSError as error:
         raise ResourceError(
             "AGC-R1411",
-            f"the folder {str(path.parent)!r} cannot be written to: {error.strerror or error}",
+            f"the folder {str(folder)!r} cannot be written to: {error.strerror or error}",
             fix="name a folder that you may write to",
         ) from error
     with handle:
         if not is_held(handle):
             raise ResourceError(
                 "AGC-R1412",
-                f"another process is building a store in {str(path.parent.parent)!r}",
+                f"another process is {doing} {str(folder)!r}",
                 fix="wait for it, or name another folder",
             )
         yield

@@ -17,14 +17,21 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 from scipy import sparse
 
 from adagcn.errors import FormatError, InputError, IntegrityError, shown
 from adagcn.formats.atomic import atomic_file, write_bytes
 from adagcn.formats.build_folder import MANIFEST, building
 
-VERSION = 1
+VERSION = 2  # since updates: a store that was never updated is written as version 1
 _BYTES_AT_ONCE = 2**24
 _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -32,12 +39,23 @@ _Count = Annotated[int, Field(ge=0)]
 
 
 class StoredFile(BaseModel):
-    """Size and SHA-256 of a file."""
+    """Size and SHA-256 of a file, and which update of a store wrote it; 0 if it was the build."""
 
     model_config = _STRICT
 
     bytes: _Count
     sha256: _Digest
+    update: _Count = 0
+
+    @model_serializer(mode="wrap")
+    def _without_zero(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what the first version of the format does not know."""
+        written: dict[str, Any] = handler(self)
+        return written if self.update else {k: v for k, v in written.items() if k != "update"}
+
+    def path(self, folder: Path, name: str) -> Path:
+        """Return where the array of a name is."""
+        return folder / (f"{name}.{self.update}.npy" if self.update else f"{name}.npy")
 
 
 class StoreManifest(BaseModel):
@@ -62,7 +80,7 @@ class StoreManifest(BaseModel):
     model_config = _STRICT
 
     format: Literal["adagcn-store"] = "adagcn-store"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 1
     n_nodes: _Count
     n_stored: _Count
     n_features: _Count
@@ -149,7 +167,8 @@ def finish_store(
     folder: Path, files: dict[str, StoredFile], facts: dict[str, Any]
 ) -> StoreManifest:
     """Write the manifest of a store whose files are complete: from here on it is one."""
-    manifest = StoreManifest(files=files, **facts)
+    version: Literal[1, 2] = 2 if any(file.update for file in files.values()) else 1
+    manifest = StoreManifest(version=version, files=files, **facts)
     write_bytes(folder / MANIFEST, manifest.model_dump_json(indent=1).encode())
     return manifest
 
@@ -254,11 +273,11 @@ def read_manifest(folder: Path) -> StoreManifest:
         ) from error
     try:
         version = json.loads(text).get("version")
-        if version != VERSION:
+        if version not in range(1, VERSION + 1):
             raise FormatError(
                 "AGC-F1404",
                 f"the store {str(folder)!r} is of version {version!r}, and this release reads "
-                f"version {VERSION}",
+                f"versions 1 to {VERSION}",
                 fix="make it again with adagcn store build, or use the release that made it",
             )
         return StoreManifest.model_validate_json(text)
@@ -276,12 +295,22 @@ def read_manifest(folder: Path) -> StoreManifest:
 def open_store(folder: Path) -> StoredArrays:
     """Return the arrays of a store, mapped into memory; sizes are checked, contents are not."""
     manifest = read_manifest(folder)
+    try:
+        return _opened(folder, manifest)
+    except IntegrityError:
+        again = read_manifest(folder)
+        if again == manifest:
+            raise
+        return _opened(folder, again)  # an update has removed files of the one before
+
+
+def _opened(folder: Path, manifest: StoreManifest) -> StoredArrays:
     for name, file in manifest.files.items():
-        path = folder / f"{name}.npy"
+        path = file.path(folder, name)
         if not path.is_file() or path.stat().st_size != file.bytes:
             found = f"{path.stat().st_size:,} bytes" if path.is_file() else "no such file"
             raise _damaged(path, f"{found}, {file.bytes:,} expected")
-    arrays = {name: mapped(folder / f"{name}.npy") for name in manifest.files}
+    arrays = {name: mapped(file.path(folder, name)) for name, file in manifest.files.items()}
     n_nodes, n_features = manifest.n_nodes, manifest.n_features
     features: Any = arrays.get("features")
     if manifest.sparse_features:
@@ -301,7 +330,7 @@ def open_store(folder: Path) -> StoredArrays:
 def verify_store(folder: Path) -> Iterator[tuple[str, bool]]:
     """Yield every file of a store and whether its content is what was written."""
     for name, file in read_manifest(folder).files.items():
-        path = folder / f"{name}.npy"
+        path = file.path(folder, name)
         yield path.name, path.is_file() and file_digest(path) == file.sha256
 
 
