@@ -200,9 +200,9 @@ def fits_markdown(record: Path, data_dir: Path | None, offline: bool) -> str:
     from adagcn.bench.task import load_tasks
     from adagcn.bench.whole_fits import recorded_costs
 
+    _, costs = recorded_costs(KeptFits(record))
     systems, names = registered_systems()
     tasks = load_tasks(names, data_dir=data_dir, offline=offline or None)
-    _, costs = recorded_costs(KeptFits(record))
     return _markdown(*_cells(_table(systems, tasks, costs), names))
 
 
