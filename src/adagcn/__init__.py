@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from adagcn.graph import Graph
     from adagcn.models.adagcn import AdaGCNClassifier
     from adagcn.models.adasgc import AdaSGCClassifier
+    from adagcn.models.estimates.estimate import Estimate, estimate
     from adagcn.models.hop_features import HopFeatures
     from adagcn.models.support.boosted_settings import Variant
     from adagcn.models.support.registry import load_model
@@ -47,6 +48,7 @@ __all__ = [
     "Callback",
     "Checkpoint",
     "CheckpointNotice",
+    "Estimate",
     "FormatError",
     "Graph",
     "GraphNotice",
@@ -66,6 +68,7 @@ __all__ = [
     "Variant",
     "WeightCollapseWarning",
     "__version__",
+    "estimate",
     "load_dataset",
     "load_model",
 ]
@@ -79,6 +82,7 @@ _HOME = {
     "Callback": "adagcn.training.events",
     "Checkpoint": "adagcn.training.events",
     "CheckpointNotice": "adagcn.errors",
+    "Estimate": "adagcn.models.estimates.estimate",
     "FormatError": "adagcn.errors",
     "Graph": "adagcn.graph",
     "GraphNotice": "adagcn.errors",
@@ -97,6 +101,7 @@ _HOME = {
     "UnsafeFileError": "adagcn.errors",
     "Variant": "adagcn.models.support.boosted_settings",
     "WeightCollapseWarning": "adagcn.errors",
+    "estimate": "adagcn.models.estimates.estimate",
     "load_dataset": "adagcn.data",
     "load_model": "adagcn.models.support.registry",
 }

@@ -13,6 +13,7 @@ from adagcn.cli.completion import completion
 from adagcn.cli.data import data_app
 from adagcn.cli.demo import demo
 from adagcn.cli.doctor import doctor
+from adagcn.cli.estimate import estimate
 from adagcn.cli.evaluate import evaluate
 from adagcn.cli.explain import explain
 from adagcn.cli.fit import fit
@@ -49,6 +50,7 @@ def _root(
 for command in (
     demo,
     doctor,
+    estimate,
     fit,
     predict,
     explain,

@@ -11,9 +11,10 @@ import typer
 
 from adagcn.cli.convert import convert
 from adagcn.cli.data_tables import tables
-from adagcn.cli.graph_options import MaxSize, bytes_of, graph_facts, graph_rows, reading_rows
+from adagcn.cli.graph_options import MaxSize, graph_facts, graph_rows, reading_rows
 from adagcn.cli.options import Common, DataDir, Offline, with_option_groups
 from adagcn.cli.output import facts_table, print_json, print_result, rows_table, screen
+from adagcn.engines.memory import bytes_of
 from adagcn.errors import AdaGCNError, IntegrityError
 
 if TYPE_CHECKING:

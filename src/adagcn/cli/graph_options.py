@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import typer
 from adagcn.cli.option_words import in_options
 from adagcn.cli.options import DataDir, Offline
 from adagcn.cli.output import screen
+from adagcn.engines.memory import bytes_of
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _TABLES = "Your own tables instead of DATA (text, JSON, Parquet; see docs/your-tables.md)"
 _READING = "How to read your tables"
 _WATCHED_BYTES = 20 * 2**20  # a file above this takes long enough to watch
-_UNITS = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 
 def _table_option(name: str, text: str, metavar: str | None = None, panel: str = _TABLES) -> Any:
@@ -284,21 +283,6 @@ def spelled_out(separator: str | None) -> str | None:
     """
     words = {r"\t": "\t", "tab": "\t", "space": " ", "spaces": " ", "comma": ","}
     return None if separator is None else words.get(separator, separator)
-
-
-def bytes_of(size: str | None, option: str = "--max-size") -> int | None:
-    """Return a size in bytes; None for none.
-
-    >>> bytes_of("8GB"), bytes_of("1.5 mb"), bytes_of(None)
-    (8589934592, 1572864, None)
-    """
-    if size is None:
-        return None
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", size.lower())
-    if match is None or match[2].replace("i", "") not in _UNITS:
-        problem = f"{option} is not a size"
-        raise InputError("AGC-I821", problem, got=size, fix="write 8GB or 500MB")
-    return int(float(match[1]) * _UNITS[match[2].replace("i", "")])
 
 
 @contextmanager

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adagcn.cli.graph_options import GraphOptions, bytes_of, reading_bar, spelled_out
+from adagcn.cli.graph_options import GraphOptions, reading_bar, spelled_out
 from adagcn.cli.option_words import in_options
 from adagcn.cli.output import note
+from adagcn.engines.memory import bytes_of
 from adagcn.errors import InputError, ResourceError
 
 if TYPE_CHECKING:

@@ -44,9 +44,16 @@ def hellinger_rows(features: Any) -> Any:
     """
     shares = normalize_rows_l1(features)
     if sparse.issparse(shares):
-        data = np.copysign(np.sqrt(np.abs(shares.data)), shares.data)
+        data = _signed_roots(shares.data)
         return sparse.csr_array((data, shares.indices, shares.indptr), shape=shares.shape)
-    return np.copysign(np.sqrt(np.abs(shares)), shares)
+    return _signed_roots(shares)
+
+
+def _signed_roots(values: Any) -> Any:
+    """Return sign(x) √|x|, with memory for the result alone: features can be large."""
+    roots = np.abs(values)
+    np.sqrt(roots, out=roots)
+    return np.copysign(roots, values, out=roots)
 
 
 def _normalize_sparse(features: sparse.csr_array) -> sparse.csr_array:

@@ -117,7 +117,6 @@ def decide(
 
 
 def _norm(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decision, list[Tried]]:
-    tried: list[Tried] = []
     norm: str = decision.settings.feature_norm
     if norm == "auto":
         norm = problems.resolved_norm("graph", graph)
@@ -127,9 +126,10 @@ def _norm(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decision,
             }
             propagator = _propagator(decision, graph)
             norm, tried = look.choose_norm(looked, candidates, propagator)
+            return _with(decision, {"feature_norm": norm}, features=candidates[norm]), tried
     norm = problems.resolved_norm(norm, graph)  # "graph", where the norm was not left to a look
     features = problems.normalized_features(graph, norm)
-    return _with(decision, {"feature_norm": norm}, features=features), tried
+    return _with(decision, {"feature_norm": norm}, features=features), []
 
 
 def _columns(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decision, list[Tried]]:

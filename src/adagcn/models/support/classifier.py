@@ -229,9 +229,12 @@ class NodeClassifier(SavedModel, CalibratedModel, ClassifierMixin, BaseEstimator
         self
             The fitted model.
         """
+        from adagcn.models.estimates.refusal import check_fit
+
         checked_graph(self.graph)
         call = FitCall(X, y, sample_weight, X_val, y_val, X_cal, y_cal)
         self._check_calibration(call)
+        check_fit(self, call)
         with self.computing(X):
             self._fit(call, Events(callbacks, LogCallback()))
             self._set_conformity(call)

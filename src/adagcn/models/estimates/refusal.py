@@ -1,0 +1,70 @@
+"""Refuses a fit that cannot fit into memory, before it starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adagcn.engines.memory import ASKED_LIMIT, in_gib, tightest_limit
+from adagcn.errors import AdaGCNError, ResourceError
+from adagcn.graph import Graph
+from adagcn.models.estimates.fit_memory import fit_moments, is_estimable
+from adagcn.models.estimates.graph_sizes import GraphSizes
+from adagcn.models.estimates.moments import LabelCounts, Moment
+from adagcn.models.support.labels import FitCall
+
+
+def check_fit(model: Any, call: FitCall) -> None:
+    """Refuse a fit whose peak is above what this process may still take.
+
+    What is wrong with the call itself is left to the fit, which says it better.
+
+    Parameters
+    ----------
+    model : NodeClassifier
+        About to be fitted.
+    call : FitCall
+        What it is fitted on.
+
+    Raises
+    ------
+    ResourceError
+        With what it would take, what there is, and what would make it smaller.
+    """
+    worst = _worst_moment(model, call)
+    limit = None if worst is None else tightest_limit()
+    if worst is None or limit is None or worst.n_bytes <= limit.room:
+        return
+    graph = model.graph
+    raise ResourceError(
+        "AGC-R2010",
+        f"this fit would take {in_gib(worst.n_bytes)} more memory at its peak ({worst.what}); "
+        f"{limit}, of which {in_gib(limit.room)} is left",
+        got=f"{graph.n_nodes:,} nodes × {graph.n_features:,} feature columns, "
+        f"{graph.adjacency.nnz:,} stored edges",
+        fix="lower max_features, or put the graph into a store (graph.to_store(folder), then "
+        f"Graph.from_store(folder)); {ASKED_LIMIT}=none in the environment lets it try",
+    )
+
+
+def _worst_moment(model: Any, call: FitCall) -> Moment | None:
+    """Return when a fit takes the most; None where that cannot be told."""
+    graph = model.graph
+    if not isinstance(graph, Graph) or not is_estimable(model):
+        return None
+    try:
+        sizes = GraphSizes.of(graph)
+        moments = fit_moments(model, sizes, _counts(model, call))
+    except (AdaGCNError, TypeError):  # the fit itself will say what is wrong
+        return None
+    return max(
+        (each for each in moments if each.phase != "prediction"), key=lambda each: each.n_bytes
+    )
+
+
+def _counts(model: Any, call: FitCall) -> LabelCounts:
+    n_train = len(call.X)  # type: ignore[arg-type]
+    if call.X_val is not None:
+        return LabelCounts(n_train, len(call.X_val))  # type: ignore[arg-type]
+    held_out = getattr(model, "validation_fraction", None) or 0.0
+    n_stop = round(float(held_out) * n_train)
+    return LabelCounts(n_train - n_stop, n_stop)

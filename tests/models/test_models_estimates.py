@@ -1,0 +1,149 @@
+"""What a fit will cost: the numbers, and the refusal of what cannot fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import adagcn
+from adagcn import AdaGCNClassifier, InputError, ResourceError, estimate
+from adagcn.data import planted_partition
+from adagcn.models.estimates.graph_sizes import GraphSizes
+
+DENSE = GraphSizes(
+    n_nodes=200_000,
+    n_stored=4_000_000,
+    n_features=600,
+    n_values=None,
+    n_classes=10,
+    n_labeled=5_000,
+)
+SPARSE = replace(DENSE, n_features=3_000, n_values=8_000_000)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return planted_partition(n_nodes=300, n_classes=3, n_features=20, seed=0)
+
+
+@pytest.mark.parametrize("preset", ["adaptive", "tuned", "instant", "paper", "boosted"])
+@pytest.mark.parametrize("sizes", [DENSE, SPARSE], ids=["dense", "sparse"])
+@pytest.mark.parametrize("larger", ["n_nodes", "n_stored", "n_features", "n_classes"])
+def test_a_larger_graph_never_takes_less(preset, sizes, larger):
+    changes = {larger: 2 * getattr(sizes, larger)}
+    if sizes.n_values is not None and larger in ("n_nodes", "n_features"):
+        changes["n_values"] = 2 * sizes.n_values  # as full as before
+    twice = replace(sizes, **changes)
+    before, after = (estimate(each, preset=preset).peak_bytes for each in (sizes, twice))
+    assert after >= before
+
+
+@pytest.mark.parametrize("setting", ["n_layers", "max_features", "hidden_units"])
+def test_larger_settings_never_take_less(setting):
+    peaks = [
+        estimate(DENSE, preset="tuned", settings={setting: value}).peak_bytes
+        for value in (2, 20, 200)
+    ]
+    assert peaks == sorted(peaks)
+    assert peaks[-1] > peaks[0] or setting == "n_layers"
+
+
+def test_more_labels_take_more():
+    few, many = (estimate(DENSE, n_train=n, n_stop=1_000).peak_bytes for n in (1_000, 150_000))
+    assert many > few + 149_000 * 600 * 4
+
+
+def test_a_dense_fit_holds_features_hop_and_edges():
+    found = estimate(DENSE, preset="tuned", n_train=100, n_stop=100)
+    beside = found.peak_bytes - found.base_bytes
+    features, edges = 200_000 * 600 * 4, 4_000_000 * 8
+    assert 2 * features + 2 * edges < beside < 2.5 * features + 4 * edges
+
+
+def test_the_phases_are_those_of_the_fit():
+    names = [phase.name for phase in estimate(DENSE).phases]
+    assert names == ["look", "propagation", "training", "prediction"]
+    assert "look" not in [phase.name for phase in estimate(DENSE, preset="tuned").phases]
+    found = estimate(DENSE, n_stop=0)  # without stopping nodes, adaptive falls back to instant
+    assert "look" not in [phase.name for phase in found.phases]
+
+
+def test_a_model_and_its_key_cost_the_same(graph):
+    model = AdaGCNClassifier(graph, preset="paper", n_layers=3)
+    by_key = estimate(graph, preset="paper", settings={"n_layers": 3})
+    assert estimate(graph, model).peak_bytes == pytest.approx(by_key.peak_bytes, rel=0.02)
+    assert not hasattr(model, "params_")
+
+
+def test_the_dictionary_is_plain(graph):
+    import json
+
+    facts = json.loads(json.dumps(estimate(graph).to_dict()))
+    assert facts["peak_bytes"] == max(each["n_bytes"] for each in facts["phases"])
+    assert facts["labels"] == {"train": 240, "stop": 60}
+    assert facts["graph"]["nodes"] == 300
+
+
+def test_the_sizes_are_those_of_the_arrays(graph):
+    sizes = GraphSizes.of(graph)
+    arrays = [graph.adjacency.data, graph.adjacency.indices, graph.adjacency.indptr]
+    arrays += [graph.features, graph.node_ids, graph.labels]
+    assert sizes.graph_bytes == pytest.approx(sum(each.nbytes for each in arrays), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        ({"model": "gat"}, "cannot be told in advance; got 'gat'"),
+        ({"model": 3}, "model must be a model of adagcn"),
+        ({"n_train": 0}, "n_train must be a number of nodes from 1 to 300; got 0"),
+        ({"n_stop": 301}, "n_stop must be a number of nodes from 0 to 300; got 301"),
+        ({"settings": {"n_layer": 3}}, "adagcn has no setting n_layer"),
+        ({"preset": "best"}, "preset must be one of"),
+    ],
+)
+def test_odd_questions_are_refused(graph, words, match):
+    with pytest.raises(InputError, match=match):
+        estimate(graph, **words)
+
+
+def test_only_a_graph_can_be_asked_about():
+    with pytest.raises(InputError, match="graph must be a Graph"):
+        estimate(np.eye(3))
+
+
+def test_settings_belong_into_the_model(graph):
+    with pytest.raises(InputError, match="for a model that is named by its key"):
+        estimate(graph, AdaGCNClassifier(), preset="tuned")
+
+
+def test_own_learners_cannot_be_estimated(graph):
+    from sklearn.linear_model import LogisticRegression
+
+    with pytest.raises(InputError, match="cannot be told in advance; got LogisticRegression"):
+        estimate(graph, AdaGCNClassifier(learner=LogisticRegression()))
+
+
+def test_a_fit_that_cannot_fit_is_refused_before_it_starts(graph, monkeypatch):
+    monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", "1MB")
+    model = AdaGCNClassifier(graph, preset="tuned", random_state=0)
+    expected = r"this fit would take 0\.\d+ GiB more memory.*ADAGCN_MEMORY_LIMIT allows 0\.00 GiB"
+    with pytest.raises(ResourceError, match=expected) as caught:
+        model.fit(graph.node_ids[:90], graph.labels[:90])
+    assert caught.value.code == "AGC-R2010"
+    assert not hasattr(model, "params_")
+    monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", "none")
+    assert model.set_params(n_layers=1, max_epochs=1).fit(graph.node_ids[:90], graph.labels[:90])
+
+
+def test_what_is_wrong_with_the_call_is_left_to_the_fit(graph, monkeypatch):
+    monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", "1MB")
+    with pytest.raises(InputError, match="hidden_units"):
+        AdaGCNClassifier(graph, hidden_units=-1).fit(graph.node_ids[:9], graph.labels[:9])
+
+
+def test_the_names_are_public():
+    assert adagcn.estimate is estimate
+    assert isinstance(estimate(DENSE), adagcn.Estimate)
