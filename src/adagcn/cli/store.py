@@ -119,6 +119,7 @@ def verify(store: Store, common: Common) -> None:
 def _facts(folder: Path) -> dict[str, Any]:
     from adagcn.formats.graph_store import read_manifest
     from adagcn.graph import Graph
+    from adagcn.propagation.cut_rows import FOLDER
 
     graph, manifest = Graph.from_store(folder), read_manifest(folder)
     return {
@@ -128,6 +129,7 @@ def _facts(folder: Path) -> dict[str, Any]:
         "files": len(manifest.files),
         "bytes": sum(file.bytes for file in manifest.files.values()),
         "bytes_of_hops": _bytes_in(folder / "hops"),
+        "bytes_of_propagator": _bytes_in(folder / FOLDER),
         "bytes_of_fits": _bytes_in(folder / "fits"),
     }
 
@@ -142,6 +144,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         *graph_rows(facts),
         ("size", sizes),
         ("hops", f"{facts['bytes_of_hops'] / 1e6:,.1f} MB"),
+        ("rows of Â", f"{facts['bytes_of_propagator'] / 1e6:,.1f} MB"),
         *_fit_rows(facts["bytes_of_fits"]),
     ]
 

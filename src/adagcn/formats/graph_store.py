@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -227,14 +228,21 @@ def write_array(path: Path, array: ArrayParts) -> StoredFile:
         for part in array.parts:
             if part.dtype != dtype or part.shape[1:] != tuple(array.shape[1:]):
                 raise ValueError(f"parts of {path.name} differ in type or shape")
-            octets = np.ascontiguousarray(part).tobytes()
-            handle.write(octets)
-            total.update(octets)
+            content = octets(part)
+            hashing = Thread(target=total.update, args=(content,))
+            hashing.start()  # beside the writing: both leave the interpreter to others
+            handle.write(content)
+            hashing.join()
             n_rows += len(part)
         if n_rows != array.shape[0]:
             raise ValueError(f"{path.name} has {n_rows} rows of {array.shape[0]}")
         n_bytes = handle.tell()
     return StoredFile(bytes=n_bytes, sha256=total.hexdigest())
+
+
+def octets(array: NDArray[Any]) -> memoryview:
+    """Return the bytes of an array as they are in memory, copied only if they are scattered."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def npy_header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:

@@ -17,13 +17,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
+from torch import Tensor
 
+from adagcn.engines.threads import spread, torch_callers
 from adagcn.formats.graph_store import ArrayParts, StoredFile, file_digest, mapped, write_array
 from adagcn.graph import Features
+from adagcn.propagation.blocks import WORK_OF_A_THREAD
 from adagcn.propagation.normalize import Normalization
-from adagcn.propagation.sparse_tensors import torch_csr
+from adagcn.propagation.sparse_tensors import readable_tensor, row_parts
 
-HALO_BYTES = 2**27  # of gathered rows at once; columns are cut where all would be more
+HALO_BYTES = 2**29  # of gathered rows at once; columns are cut where all would be more
+_SPAN = 16  # marks for a stored value, up to which marking is faster than sorting
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,24 @@ class HopFiles:
             rows[which] = self.read(block)[places, columns]
         return rows
 
+    def halo_rows(self, halo: NDArray[Any], columns: slice = slice(None)) -> Features:
+        """Return the rows of nodes in ascending order: each block fills a slice of the result."""
+        if self.is_sparse:
+            return self.gathered(halo)
+        width = len(range(*columns.indices(self.n_columns)))
+        rows = np.empty((len(halo), width), dtype=self.read(0).dtype)
+        cuts = np.searchsorted(halo, self.blocks.ends)
+
+        def fill(block: int) -> None:
+            some = slice(cuts[block], cuts[block + 1])
+            places = halo[some] - self.blocks.ends[block]
+            take_rows(self.read(block), places, columns, rows[some])
+
+        touched = np.flatnonzero(np.diff(cuts)).tolist()
+        if touched:
+            spread(fill, touched)
+        return rows
+
     def is_whole(self, block: int, files: dict[str, StoredFile]) -> bool:
         """Return whether the files of a block are what was written."""
         if set(files) != set(self.names(block)):
@@ -142,13 +164,33 @@ class HopFiles:
         )
 
 
+def take_rows(
+    matrix: NDArray[Any], places: NDArray[Any], columns: slice, out: NDArray[Any]
+) -> None:
+    """Write some columns of some rows to an array, with no copy in between.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_rows, n_columns)
+        Where they are; it may be mapped from a file.
+    places : ndarray
+        Which rows.
+    columns : slice
+        Which columns.
+    out : ndarray
+        Where they go.
+    """
+    source = readable_tensor(matrix)[:, columns]
+    torch.index_select(source, 0, torch.from_numpy(places), out=torch.from_numpy(out))
+
+
 def propagator_rows(
     adjacency: sparse.csr_array,
     rows: slice | NDArray[np.int64],
     degrees: tuple[NDArray[np.float64], NDArray[np.float64]],
     normalization: Normalization,
     dtype: Any,
-) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+) -> tuple[sparse.csr_array, NDArray[Any]]:
     """Return some rows of Â with columns numbered within their halo, and the halo in order.
 
     The values are those of :func:`adagcn.propagation.normalize.make_propagator`, to the bit.
@@ -178,11 +220,28 @@ def propagator_rows(
     divisor = (
         of_row if normalization == "random_walk" else np.sqrt(of_row * in_degree[block.indices])
     )
-    halo, local = np.unique(block.indices, return_inverse=True)
+    halo, local = _renumbered(block.indices)
     values = (block.data / divisor).astype(dtype)
-    kind = np.int32 if max(len(halo), block.nnz) < 2**31 else np.int64
-    parts = (values, local.astype(kind), block.indptr.astype(kind))
-    return sparse.csr_array(parts, shape=(n_rows, len(halo))), halo.astype(np.int64)
+    kind = np.int32 if max(adjacency.shape[1], block.nnz) < 2**31 else np.int64
+    parts = (values, local.astype(kind, copy=False), block.indptr.astype(kind))
+    return sparse.csr_array(parts, shape=(n_rows, len(halo))), halo.astype(kind)
+
+
+def _renumbered(columns: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the distinct columns in ascending order, and the place of every column among them."""
+    first = int(columns.min(initial=0))
+    span = int(columns.max(initial=-1)) + 1 - first
+    if span > _SPAN * len(columns):
+        halo, places = np.unique(columns, return_inverse=True)
+        return halo, places
+    # Marks for all columns from the first to the last: several times as fast as sorting.
+    shifted = columns - first
+    marks = np.zeros(span, dtype=bool)
+    marks[shifted] = True
+    halo = np.flatnonzero(marks)
+    numbers = np.empty(span, dtype=np.int64 if span >= 2**31 else np.int32)
+    numbers[halo] = np.arange(len(halo))
+    return halo + first, numbers[shifted]
 
 
 def next_rows(
@@ -207,27 +266,46 @@ def next_rows(
     teleport : float
         γ.
     """
-    whole = slice(0, n_columns)
     n_halo = propagator.shape[1]
     width = max(HALO_BYTES // max(n_halo * propagator.dtype.itemsize, 1), 1)
-    first = gather(whole if width >= n_columns else slice(0, width))
-    if not isinstance(first, np.ndarray):
-        moved = propagator @ first
+    values = gather(slice(0, min(width, n_columns)))
+    if not isinstance(values, np.ndarray):
+        moved = propagator @ values
         if not teleport:
             return moved
         assert own_input is not None
         return (1.0 - teleport) * moved + teleport * own_input
-    matrix = torch_csr(propagator)
-    result = np.zeros((propagator.shape[0], n_columns), dtype=first.dtype)
-    for start in range(0, n_columns, width):
-        some = slice(start, min(start + width, n_columns))
-        values = first if start == 0 else gather(some)
+    result = np.empty((propagator.shape[0], n_columns), dtype=values.dtype)
+    parts = _threads_parts(propagator, n_columns)
+    _multiply(parts, values, result[:, :width])
+    for start in range(width, n_columns, width):
+        del values  # before the next columns take as much memory
+        values = gather(slice(start, min(start + width, n_columns)))
         assert isinstance(values, np.ndarray)
-        result[:, some] = (matrix @ torch.from_numpy(np.ascontiguousarray(values))).numpy()
+        _multiply(parts, values, result[:, start : start + width])
     if teleport:
         result *= 1.0 - teleport
         _add_input(result, own_input, teleport)
     return result
+
+
+def _threads_parts(propagator: sparse.csr_array, n_columns: int) -> list[tuple[slice, Tensor]]:
+    """Return rows of Â in as many parts as threads share the product."""
+    work = propagator.nnz * n_columns
+    return row_parts(propagator, min(torch_callers(), 1 + work // WORK_OF_A_THREAD))
+
+
+def _multiply(
+    parts: list[tuple[slice, Tensor]], values: NDArray[Any], result: NDArray[Any]
+) -> None:
+    """Write the product of Â and some columns; sums are those of a product on one thread."""
+    dense = torch.from_numpy(np.ascontiguousarray(values))
+
+    def fill_rows(part: tuple[slice, Tensor]) -> None:
+        rows, matrix = part
+        result[rows] = (matrix @ dense).numpy()
+
+    spread(fill_rows, parts)
 
 
 def _add_input(result: NDArray[Any], own_input: Features | None, teleport: float) -> None:
@@ -241,9 +319,12 @@ def _add_input(result: NDArray[Any], own_input: Features | None, teleport: float
 
 
 def degrees_of(
-    adjacency: sparse.csr_array, blocks: RowBlocks
+    adjacency: sparse.csr_array, blocks: RowBlocks, *, is_symmetric: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the row and column sums of A + I, each added up in the order of the rows."""
+    """Return the row and column sums of A + I, each added up in the order of the rows.
+
+    Of a symmetric A, a column has the values of its row in the same order: one sum is enough.
+    """
     n_nodes = adjacency.shape[0]
     out_degree, in_degree = np.empty(n_nodes), np.zeros(n_nodes)
     for number in range(len(blocks)):
@@ -256,5 +337,6 @@ def degrees_of(
         block = adjacency[rows].astype(np.float64) + loops
         block.sort_indices()
         out_degree[rows] = block @ np.ones(n_nodes)
-        np.add.at(in_degree, block.indices, block.data)
-    return out_degree, in_degree
+        if not is_symmetric:
+            np.add.at(in_degree, block.indices, block.data)
+    return out_degree, out_degree if is_symmetric else in_degree

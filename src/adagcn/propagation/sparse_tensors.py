@@ -75,6 +75,25 @@ def _tensor(values: NDArray[Any]) -> Tensor:
     return torch.from_numpy(np.require(values, requirements="W"))
 
 
+def readable_tensor(values: NDArray[Any]) -> Tensor:
+    """Return an array as a tensor that nobody writes to, without a copy.
+
+    torch warns of memory that it could not write to, such as that of a mapped file.
+    """
+    if values.flags.writeable:
+        return torch.from_numpy(values)
+    return torch.from_numpy(np.asarray(_Writable(values)))
+
+
+class _Writable:
+    """The memory of a read-only array, described to NumPy as any other."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self._values = values  # keeps the memory
+        described = values.__array_interface__
+        self.__array_interface__ = {**described, "data": (described["data"][0], False)}
+
+
 def csr_tensor(pointers: Tensor, columns: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
     """Return torch's sparse matrix of these parts, without its word about being new."""
     with warnings.catch_warnings():

@@ -25,24 +25,16 @@ from numpy.typing import NDArray
 from adagcn.engines import current_engine
 from adagcn.formats.build_folder import MANIFEST, make_folder
 from adagcn.formats.graph_store import (
-    ArrayParts,
     StoredArrays,
     StoredFile,
-    mapped,
     open_store,
-    write_array,
 )
 from adagcn.graph import Features
 from adagcn.propagation.blocks import root_mean_square, row_blocks, used_up
+from adagcn.propagation.cut_rows import CutRows
 from adagcn.propagation.hops import DENSE_ABOVE
 from adagcn.propagation.normalize import Normalization
-from adagcn.propagation.row_blocks import (
-    HopFiles,
-    RowBlocks,
-    degrees_of,
-    next_rows,
-    propagator_rows,
-)
+from adagcn.propagation.row_blocks import HopFiles, RowBlocks, next_rows, take_rows
 
 BLOCK_BYTES = 2**26  # of a block's rows and of its part of Â
 JOURNAL = "blocks.jsonl"
@@ -92,6 +84,8 @@ class InputRows:
 
     def rows(self, nodes: Any, columns: slice = slice(None)) -> Features:
         """Return the rows of some nodes; of dense ones, some columns."""
+        if not (self.is_sparse or columns in (slice(None), slice(0, self.shape[1]))):
+            return self._some_columns(nodes, columns)
         rows = self.stored[nodes]
         if self.prepare is not None:
             rows = self.prepare(rows)
@@ -99,8 +93,20 @@ class InputRows:
             rows = rows[:, self.columns]
         if self.is_sparse:
             return rows
-        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        return np.asarray(dense[:, columns])
+        return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray())
+
+    def _some_columns(self, nodes: NDArray[np.int64], columns: slice) -> NDArray[Any]:
+        """Return some columns of dense rows; few whole rows are held at a time."""
+        n_columns = self.shape[1]
+        result = np.empty((len(nodes), len(range(*columns.indices(n_columns)))), dtype=self.dtype)
+        stored = self.stored
+        is_plain = self.prepare is None and self.columns is None and isinstance(stored, np.ndarray)
+        for some in row_blocks(len(nodes), n_columns * 8):
+            if is_plain:
+                take_rows(stored, nodes[some], columns, result[some])
+            else:
+                result[some] = self.rows(nodes[some])[:, columns]
+        return result
 
 
 @dataclass(frozen=True)
@@ -113,24 +119,21 @@ class StepPlan:
         Where hops are written.
     inputs : InputRows
         X.
-    ends : ndarray
-        Of the row blocks.
-    normalization : {"symmetric", "random_walk"}
-        How A becomes Â.
+    cut : CutRows
+        The row blocks of Â.
     teleport : float
         γ.
     """
 
     work: Path
     inputs: InputRows
-    ends: NDArray[np.int64]
-    normalization: Normalization
+    cut: CutRows
     teleport: float
 
     @property
     def blocks(self) -> RowBlocks:
         """The row blocks."""
-        return RowBlocks(self.ends)
+        return RowBlocks(self.cut.ends)
 
     def files(self, hop: int, *, is_sparse: bool) -> HopFiles:
         """Return the files of a hop after the first."""
@@ -159,9 +162,7 @@ def make_block(step: _Step, plan: StepPlan) -> _Done:
     """Make a block of the hop after another, and write it."""
     arrays = _arrays(plan.inputs.store)
     rows = plan.blocks.rows(step.block)
-    dtype = arrays.features.dtype
-    degrees = _degrees(plan.work)
-    propagator, halo = propagator_rows(arrays.adjacency, rows, degrees, plan.normalization, dtype)
+    propagator, halo = plan.cut.block(step.block, arrays.adjacency)
     if step.hop == 1:
 
         def gather(columns: slice) -> Features:
@@ -170,7 +171,7 @@ def make_block(step: _Step, plan: StepPlan) -> _Done:
         before = plan.files(step.hop - 1, is_sparse=step.from_sparse)
 
         def gather(columns: slice) -> Features:
-            return before.gathered(halo, columns)
+            return before.halo_rows(halo, columns)
 
     own = plan.inputs.rows(rows) if plan.teleport else None
     made = next_rows(propagator, gather, plan.inputs.shape[1], own, plan.teleport)
@@ -238,12 +239,13 @@ class StoredSource:
         """Return hop 0, which is the stored features themselves."""
         arrays = _arrays(self.store)
         inputs = InputRows(self.store, self.prepare, self.columns, self._stays_sparse(arrays))
-        row_bytes = inputs.shape[1] * self.dtype.itemsize
+        # Rounded up to a power of two: streams of about as many columns share their blocks of Â.
+        row_bytes = 1 << (inputs.shape[1] * self.dtype.itemsize - 1).bit_length()
         blocks = RowBlocks.cut(arrays.adjacency.indptr, row_bytes, BLOCK_BYTES)
         place = Workplace(self.store / "hops" / self.key)
         self._places.add(place)
-        _write_degrees(place.folder, arrays, blocks)
-        plan = StepPlan(place.folder, inputs, blocks.ends, self.normalization, self.teleport)
+        cut = CutRows.of(arrays, blocks, self.normalization, self.dtype.str)
+        plan = StepPlan(place.folder, inputs, cut, self.teleport)
         return StoredHop(plan, 0, inputs.is_sparse, place)
 
     @property
@@ -499,17 +501,3 @@ def _stamp(path: Path) -> tuple[int, ...]:
     except OSError:  # whoever opens it says what is wrong
         return ()
     return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _write_degrees(work: Path, arrays: StoredArrays, blocks: RowBlocks) -> None:
-    for name, degrees in zip(_DEGREES, degrees_of(arrays.adjacency, blocks), strict=True):
-        if not (work / name).is_file():
-            write_array(work / name, ArrayParts.of(degrees))
-
-
-_DEGREES = ("out_degree.npy", "in_degree.npy")
-
-
-def _degrees(work: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    out_degree, in_degree = (mapped(work / name) for name in _DEGREES)
-    return out_degree, in_degree
