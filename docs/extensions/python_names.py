@@ -25,6 +25,7 @@ _GROUPS = {
 GROUPS = tuple(dict.fromkeys((*_GROUPS.values(), "models", "certainty")))
 # What models have for each other, for the commands and for scikit-learn.
 _INTERNAL = {
+    "check_coverage",
     "completed",
     "computing",
     "fitted_settings",
@@ -34,10 +35,12 @@ _INTERNAL = {
     "parameter_shapes",
     "prepared",
     "preset_value",
+    "proba_in_parts",
     "refuse_old_name",
     "resolved_params",
     "resolved_settings",
     "set_params",
+    "sets_of",
     "settable",
     "setting_fields",
     "settings",

@@ -9,7 +9,7 @@ import json
 import pytest
 from pyarrow import parquet
 
-from adagcn.cli.table_files import lists_as_text
+from adagcn.formats.result_files import lists_as_text
 from adagcn.models.support.prediction_table import prediction_table, with_sets
 from tests.cli.conftest import write_rows
 

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -232,6 +233,10 @@ class CombinedVotes:
     total: NDArray[np.float64]
     weight: float
 
+    def plus(self, coefficient: float, votes: NDArray[np.float64]) -> CombinedVotes:
+        """Return the sum with c_l v_l of one layer more."""
+        return CombinedVotes(self.total + coefficient * votes, self.weight + coefficient)
+
     def log_proba(self) -> NDArray[np.float64]:
         """Return log-probabilities: log softmax of the mean votes over K − 1.
 
@@ -242,13 +247,11 @@ class CombinedVotes:
         return np.asarray(log_softmax(self.total / (self.weight * (n_classes - 1)), axis=1))
 
 
+NO_VOTES = CombinedVotes(np.zeros(()), 0.0)
+
+
 def _summed(votes: Iterable[tuple[float, NDArray[np.float64]]]) -> CombinedVotes:
-    total: NDArray[np.float64] | float = 0.0
-    weight = 0.0
-    for coefficient, vote in votes:
-        total = total + coefficient * vote
-        weight += coefficient
-    return CombinedVotes(np.asarray(total), weight)
+    return reduce(lambda so_far, vote: so_far.plus(*vote), votes, NO_VOTES)
 
 
 # What a new layer counts, and what its errors do to the node weights

@@ -85,13 +85,12 @@ def explain(
 
     adagcn, adasgc, mlp and logistic can be explained; other models are no sums over hops.
     """
-    from adagcn.cli.table_files import table_format
     from adagcn.engines.threads import threads
+    from adagcn.formats.result_files import table_format
     from adagcn.models.support.registry import load_model
 
     _check(node, nodes, out, rows)
-    if out is not None:
-        table_format(out)
+    table_format(out, "--out")
     check_out(out, force=force)
     with threads(common.threads):
         graph = options.read()
@@ -145,14 +144,12 @@ def _write(
     verbatim: bool,
 ) -> None:
     """Write one kind of rows to a file."""
-    from adagcn.cli.table_files import rounded, spreadsheet_safe, table_format, write_table
+    from adagcn.cli.table_files import say_defused
+    from adagcn.formats.result_files import in_file_form, table_format, write_table
 
     table = found.to_frame(rows, "pyarrow")
-    kind = table_format(out)
-    if kind != "parquet":
-        table = rounded(table)
-    if kind == "csv" and not verbatim:
-        table = spreadsheet_safe(table)
+    table, n_defused = in_file_form(table, table_format(out), verbatim=verbatim)
+    say_defused(n_defused)
     write_table(table, out)
 
 

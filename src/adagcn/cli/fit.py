@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adagcn.cli.all_predicted import check_predict_to, predict_all
 from adagcn.cli.checkpoint_options import CheckpointOptions
 from adagcn.cli.engine_options import EngineOptions
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
@@ -34,6 +35,7 @@ from adagcn.cli.split_options import (
 from adagcn.errors import AdaGCNError, InputError, counted
 
 if TYPE_CHECKING:
+    from adagcn.cli.all_predicted import AllPredicted
     from adagcn.cli.training_run import TrainingRun
     from adagcn.graph import Graph
     from adagcn.models.support.classifier import NodeClassifier
@@ -82,6 +84,15 @@ def fit(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Where to save the model.")
     ] = None,
+    predict_to: Annotated[
+        Path | None,
+        typer.Option(
+            "--predict-to",
+            metavar="FILE",
+            help="Then predict all nodes: a .parquet, .csv, .csv.gz, .jsonl or .ndjson file with "
+            "the columns of adagcn predict.",
+        ),
+    ] = None,
     refit: Annotated[
         bool,
         typer.Option(
@@ -97,6 +108,7 @@ def fit(
     Accuracy is measured on the scored nodes of the split, which are never trained on.
     """
     check_out(out, force=force)
+    check_predict_to(predict_to, out, force=force)
     if refit and splits.split == "none":
         problem = "--refit has no meaning for --split none, which uses all labels at once"
         raise InputError("AGC-I846", problem, fix="leave one of them out")
@@ -137,7 +149,10 @@ def fit(
         )
         if uneven is not None:
             note(uneven)
-        failure = None if out is None else _save((again or run).model, out)
+        final = (again or run).model
+        failure = None if out is None else _save(final, out)
+        with threads(common.threads), engines.for_hops(graph):
+            predicted = predict_all(final, predict_to)
         facts = {
             **run.facts(),
             "metric": splits.metric,
@@ -147,11 +162,13 @@ def fit(
             "seed": common.seed,
             "threads": common.threads,
             "out": None if failure is not None else out,
+            "predictions": predicted.facts(),
         }
         if common.as_json:
             print_json(facts)
         else:
-            _show(facts, graph, options)
+            _show(facts, graph, options, predicted)
+        failure = failure or predicted.failure
         if failure is not None:
             raise failure
 
@@ -171,7 +188,9 @@ def _refit_facts(run: TrainingRun) -> dict[str, Any]:
     return {name: value for name, value in run.facts().items() if name in kept}
 
 
-def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
+def _show(
+    facts: dict[str, Any], graph: Graph, options: GraphOptions, predicted: AllPredicted
+) -> None:
     from adagcn.cli.scores import weight_words
 
     console = screen()
@@ -195,13 +214,14 @@ def _show(facts: dict[str, Any], graph: Graph, options: GraphOptions) -> None:
                 ("digest", facts["model_digest"][:16]),
                 *_refit_rows(facts["refit"]),
                 ("model file", str(facts["out"] or "not saved (add --out model.adagcn)")),
+                *predicted.rows(),
             ]
         )
     )
     if facts["effective_sample_size"] is not None:
         console.print()
         console.print(_layers_table(facts, console.width))
-    if facts["out"] is not None:
+    if facts["out"] is not None and facts["predictions"] is None:
         console.print()
         console.print(f"Next: adagcn predict {facts['out']} {options.words()}", soft_wrap=True)
 

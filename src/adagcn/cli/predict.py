@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adagcn.cli.all_predicted import predicted_rows
 from adagcn.cli.engine_options import EngineOptions
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
 from adagcn.cli.node_options import ids_in_file
 from adagcn.cli.option_words import in_options
 from adagcn.cli.options import Common, Force, ModelFile, Verbatim, with_option_groups
 from adagcn.cli.output import check_out, facts_table, note, percent, print_json, screen
+from adagcn.cli.table_files import say_defused
 from adagcn.errors import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from adagcn.graph import Graph
-
-_MOST_LABELS = 20  # rows of the summary
+    from adagcn.models.support.classifier import NodeClassifier
+    from adagcn.models.support.prediction_parts import PredictionSummary
+    from adagcn.models.support.prediction_table import PredictionColumns
 
 
 @with_option_groups
@@ -82,52 +87,103 @@ def predict(
 
     adagcn predict my.adagcn --edges new.csv --features new_features.csv
     """
-    from adagcn.cli.table_files import lists_as_text, rounded, spreadsheet_safe, table_format
     from adagcn.engines.threads import threads
+    from adagcn.formats.result_files import table_format
+    from adagcn.models.support.prediction_table import PredictionColumns
     from adagcn.models.support.registry import load_model
 
-    kind = "json" if out is None and common.as_json else table_format(out)
+    table_format(out, "--out")
     check_out(out, force=force)
+    columns = PredictionColumns(top, proba, coverage)
     with threads(common.threads):
         graph = options.read()
         fitted = load_model(model, graph=graph)
-        ids = graph.node_ids if nodes is None else ids_in_file(nodes, options.id_column, graph)
+        ids = None if nodes is None else ids_in_file(nodes, options.id_column, graph)
+        columns.check(fitted)
         with engines.for_hops(graph):
-            table = fitted.predict_frame(
-                ids, top=top, proba=proba, coverage=coverage, backend="pyarrow"
+            summary, rows = _predicted(
+                fitted, ids, columns, out, verbatim=verbatim, as_json=common.as_json
             )
-    sets = _set_facts(table, coverage)
-    if kind == "csv":
-        table = lists_as_text(table)
-    if kind != "parquet":
-        table = rounded(table)
-    if kind == "csv" and not verbatim:
-        table = spreadsheet_safe(table)
+    say_defused(summary.n_defused)
     facts: dict[str, Any] = {
         "model": fitted.model_key,
         "model_digest": fitted.model_digest_,
         "dataset": graph.name,
         "graph": graph_facts(graph),
-        "nodes": len(ids),
+        "nodes": summary.n_nodes,
         "labels": fitted.classes_,
-        **sets,
+        **_set_facts(summary, coverage),
         "seed": common.seed,
         "threads": common.threads,
         "out": out,
     }
-    _deliver(table, facts, graph, as_json=common.as_json)
+    if common.as_json:
+        print_json(facts if out is not None else {**facts, "predictions": rows})
+    elif out is None:
+        note(f"{counted(summary.n_nodes, 'node')} predicted, of {graph!r}")
+    else:
+        screen().print(facts_table(_summary(summary, facts, graph)))
 
 
-def _set_facts(table: pa.Table, coverage: float | None) -> dict[str, Any]:
+def _predicted(
+    model: NodeClassifier,
+    ids: NDArray[Any] | None,
+    columns: PredictionColumns,
+    out: Path | None,
+    *,
+    verbatim: bool,
+    as_json: bool,
+) -> tuple[PredictionSummary, list[dict[str, Any]]]:
+    """Write or print predictions part by part, or return the rows for JSON; and count them."""
+    from adagcn.formats.result_files import rounded
+    from adagcn.models.support.prediction_parts import (
+        PredictionSummary,
+        prediction_parts,
+        write_predictions,
+    )
+
+    if out is not None:
+        return write_predictions(model, out, ids, None, columns, verbatim=verbatim), []
+    summary, rows, reader_left = PredictionSummary(), [], False
+    with prediction_parts(model, ids, None, columns) as parts:
+        if as_json:
+            for part in parts:
+                summary.add(part)
+                rows += rounded(part).to_pylist()
+        else:
+            reader_left = not _print(parts, summary, verbatim=verbatim)
+    if reader_left:
+        raise BrokenPipeError
+    return summary, rows
+
+
+def _print(parts: Iterator[pa.Table], summary: PredictionSummary, *, verbatim: bool) -> bool:
+    """Print predictions as CSV; return whether somebody read them to the end."""
+    from adagcn.formats.result_files import CsvParts, in_file_form
+
+    sys.stdout.flush()
+    printed = CsvParts(sys.stdout.buffer)
+    try:
+        for part in parts:
+            summary.add(part)
+            shown, n_defused = in_file_form(part, "csv", verbatim=verbatim)
+            summary.n_defused += n_defused
+            printed.write(shown)
+        sys.stdout.buffer.flush()  # a reader that has left is found out here, before the note
+    except BrokenPipeError:
+        return False
+    return True
+
+
+def _set_facts(summary: PredictionSummary, coverage: float | None) -> dict[str, Any]:
     """Return how large the prediction sets are; nothing where none was asked for."""
     if coverage is None:
         return {}
-    sizes = table["set_size"].to_pylist()
-    counts = Counter({0: 0, 1: 0, **Counter(sizes)})
-    mean = sum(sizes) / len(sizes) if sizes else None
+    counts = Counter({0: 0, 1: 0, **summary.set_sizes})
+    total = sum(size * count for size, count in counts.items())
     return {
         "coverage": coverage,
-        "mean_set_size": mean,
+        "mean_set_size": total / summary.n_nodes if summary.n_nodes else None,
         "sets_by_size": dict(sorted(counts.items())),
     }
 
@@ -143,36 +199,14 @@ def _set_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [(f"sets, {percent(facts['coverage'])}", told)]
 
 
-def _deliver(table: pa.Table, facts: dict[str, Any], graph: Graph, *, as_json: bool) -> None:
-    """Write or print the predictions, and say how many there are."""
-    from adagcn.cli.table_files import write_csv, write_table
-
-    out = facts["out"]
-    if out is not None:
-        write_table(table, out)
-    if as_json:
-        print_json(facts if out is not None else {**facts, "predictions": table.to_pylist()})
-    elif out is None:
-        sys.stdout.flush()
-        write_csv(table, sys.stdout.buffer)
-        sys.stdout.buffer.flush()  # a reader that has left is found out here, before the note
-        note(f"{counted(facts['nodes'], 'node')} predicted, of {graph!r}")
-    else:
-        screen().print(facts_table(_summary(table, facts, graph)))
-
-
-def _summary(table: pa.Table, facts: dict[str, Any], graph: Graph) -> list[tuple[str, str]]:
+def _summary(
+    summary: PredictionSummary, facts: dict[str, Any], graph: Graph
+) -> list[tuple[str, str]]:
     """Return what was read and predicted as names and values, the most frequent labels first."""
-    label = table.column_names[1]
-    counts = table.group_by(label).aggregate([("id", "count")])
-    ranked = counts.sort_by([("id_count", "descending"), (label, "ascending")]).to_pylist()
-    rest = len(ranked) - _MOST_LABELS
     return [
         ("graph", repr(graph)),
         *((name, in_options(phrase)) for name, phrase in reading_rows(graph)),
-        ("predicted", counted(facts["nodes"], "node")),
-        *((f"as {row[label]}", f"{row['id_count']:,}") for row in ranked[:_MOST_LABELS]),
-        *([("", f"and {counted(rest, 'other label')}")] if rest > 0 else []),
+        *predicted_rows(summary),
         *_set_rows(facts),
         ("written to", str(facts["out"])),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,12 +46,19 @@ def hop_factor(hop: Hop, input_size: float | None, how: HopScale) -> float:
     return input_size / current if current > 0.0 else 1.0
 
 
-def scaled_rows(hop: Hop, nodes: NDArray[Any], factor: float, how: HopScale) -> Features:
+class GivesRows(Protocol):
+    """Whatever has the rows of a hop."""
+
+    def rows(self, nodes: Any) -> Features:
+        """Return the rows of some nodes, gathered for the caller."""
+
+
+def scaled_rows(hop: GivesRows, nodes: NDArray[Any], factor: float, how: HopScale) -> Features:
     """Return some rows of a hop as the learner sees them.
 
     Parameters
     ----------
-    hop : Hop
+    hop : Hop or HopRows
         The hop.
     nodes : ndarray of shape (n_rows,)
         Positions of the nodes.

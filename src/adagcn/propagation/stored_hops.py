@@ -142,6 +142,33 @@ class StepPlan:
 
 
 @dataclass(frozen=True)
+class HopRows:
+    """The rows of a hop, for any process to read.
+
+    Parameters
+    ----------
+    plan : StepPlan
+        Where they are.
+    hop : int
+        Which hop.
+    is_sparse : bool
+        How it is kept.
+    """
+
+    plan: StepPlan
+    hop: int
+    is_sparse: bool
+
+    def rows(self, nodes: Any) -> Features:
+        """Return the rows of some nodes."""
+        n_nodes = self.plan.inputs.shape[0]
+        places = np.arange(n_nodes)[nodes] if isinstance(nodes, slice) else np.asarray(nodes)
+        if self.hop == 0:
+            return self.plan.inputs.rows(places)
+        return self.plan.files(self.hop, is_sparse=self.is_sparse).gathered(places)
+
+
+@dataclass(frozen=True)
 class _Step:
     """One block of one hop; ``from_sparse`` says how the hop before it is kept."""
 
@@ -358,12 +385,13 @@ class StoredHop:
 
     def rows(self, nodes: Any) -> Features:
         """Return the rows of some nodes."""
+        return self.readable().rows(nodes)
+
+    def readable(self) -> HopRows:
+        """Return what reads the rows in any process, until the next hop is asked for."""
         if self._used_up:
             raise used_up()
-        places = np.arange(self.shape[0])[nodes] if isinstance(nodes, slice) else np.asarray(nodes)
-        if self.number == 0:
-            return self._plan.inputs.rows(places)
-        return self._plan.files(self.number, is_sparse=self._is_sparse).gathered(places)
+        return HopRows(self._plan, self.number, self._is_sparse)
 
     def blocks(self) -> Iterator[Features]:
         """Yield all rows in the order of the nodes, some at a time."""

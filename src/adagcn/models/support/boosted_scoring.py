@@ -6,9 +6,11 @@ The fitting half is :class:`~adagcn.models.support.boosted.BoostedClassifier`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score
@@ -25,8 +27,10 @@ from adagcn.propagation.hops import Hop, stream_from
 from adagcn.propagation.scaling import scaled_rows
 from adagcn.training.hop_fitter import ROWS_AT_ONCE
 
-if TYPE_CHECKING:  # loaded when something is explained
+if TYPE_CHECKING:  # loaded when something is explained, or predicted from a store
+    from adagcn.boosting.vote_files import Ensemble
     from adagcn.explain.explanations import Explanations
+    from adagcn.models.support.prediction_parts import Parts
 
 SCORED_AT_ONCE = 4 * ROWS_AT_ONCE  # rows of a hop that are gathered together to be scored
 
@@ -52,6 +56,7 @@ class FittedEnsemble(NodeClassifier):
     settings: ClassVar[type[BoostedSettings]] = BoostedSettings
 
     state_: FitState
+    on_graph_: bool
     columns_: NDArray[np.int64] | None
     coordinates_: NDArray[np.float32] | None
 
@@ -114,7 +119,7 @@ class FittedEnsemble(NodeClassifier):
         The temperature of ``calibrate`` is that of the whole ensemble, at every depth.
         """
         stages = self._staged(X, graph)
-        return (np.exp(self._at_temperature(votes.log_proba())) for votes in stages)
+        return (self._proba_of(votes) for votes in stages)
 
     def staged_decision_function(
         self, X: ArrayLike, *, graph: Graph | None = None
@@ -222,6 +227,45 @@ class FittedEnsemble(NodeClassifier):
             layers = self._layer_log_proba(X, graph, settings, first_layer=first)
             return combination.sum_votes(layers)
 
+    @contextmanager
+    def proba_in_parts(self, X: ArrayLike | None, graph: Graph | None) -> Iterator[Parts]:
+        """Give ids and probabilities, some nodes at a time; of a store, from scores in files."""
+        check_is_fitted(self, "layers_")
+        settings = self.fitted_settings()
+        where = problems.checked_graph(self.graph if graph is None else graph)
+        source = None
+        if self.on_graph_ and where is not None and where.store is not None:
+            where = problems.graph_to_score(self, where)
+            source = problems.source_to_score(self, where, settings)
+        if where is None or source is None:
+            with super().proba_in_parts(X, where) as parts:
+                yield parts
+            return
+        from adagcn.boosting.vote_files import votes_in_files
+
+        nodes = range(where.n_nodes) if X is None else where.positions(X, "X")
+        with ExitStack() as kept:
+            with self.computing((), where):
+                votes = votes_in_files(source, self._ensemble(settings), nodes, SCORED_AT_ONCE)
+                blocks = kept.enter_context(votes)
+            yield (
+                (where.node_ids[_as_index(some)], self._proba_of(votes)) for some, votes in blocks
+            )
+
+    def _proba_of(self, votes: CombinedVotes) -> NDArray[np.float64]:
+        return np.exp(self._at_temperature(votes.log_proba()))
+
+    def _ensemble(self, settings: BoostedSettings) -> Ensemble:
+        """Return the layers as they vote, with a name that no other layers have."""
+        from adagcn.boosting.vote_files import Ensemble
+
+        own = getattr(self, "learner", None)
+        # A classifier of scikit-learn has no file form, and so no digest of the model.
+        learners = [layer.learner for layer in self.layers_]
+        digest = self.model_digest_ if own is None else joblib.hash(learners)
+        rule, scale = boosting_rule(settings), settings.variant.hop_scale
+        return Ensemble(self.layers_, rule.combination, scale, len(self.classes_), digest)
+
     def _staged(self, X: ArrayLike, graph: Graph | None) -> Iterator[CombinedVotes]:
         check_is_fitted(self, "layers_")
         settings = self.fitted_settings()
@@ -261,6 +305,10 @@ class FittedEnsemble(NodeClassifier):
             (layer.coefficient, np.concatenate([*log_proba(layer, hop)]))
             for layer, hop in islice(layers, first_layer, None)
         )
+
+
+def _as_index(nodes: NDArray[np.intp] | range) -> Any:
+    return slice(nodes.start, nodes.stop) if isinstance(nodes, range) else nodes
 
 
 def epochs_of(layer: BoostedLayer) -> int | None:

@@ -92,10 +92,10 @@ class CalibratedModel:
             A sequence of arrays of labels, with ``members``, a boolean array of shape
             (n_nodes, n_classes) ordered as ``classes_``.
         """
-        self._check_coverage(coverage)  # before any work
-        return self._sets(np.exp(self.predict_log_proba(X, graph=graph)), coverage)
+        self.check_coverage(coverage)  # before any work
+        return self.sets_of(np.exp(self.predict_log_proba(X, graph=graph)), coverage)
 
-    def _check_coverage(self, coverage: Any) -> None:
+    def check_coverage(self, coverage: Any) -> None:
         """Refuse a coverage that the model cannot give."""
         from adagcn.explain.prediction_sets import checked_coverage, score_limit
 
@@ -110,7 +110,7 @@ class CalibratedModel:
             )
         score_limit(self.conformity_scores_, wanted)
 
-    def _sets(self, proba: NDArray[np.float64], coverage: Any) -> PredictionSets:
+    def sets_of(self, proba: NDArray[np.float64], coverage: Any) -> PredictionSets:
         """Return the sets of nodes with these probabilities."""
         from adagcn.explain.prediction_sets import prediction_sets
 

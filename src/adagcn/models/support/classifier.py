@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic.fields import FieldInfo
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
 
 from adagcn.engines.memory import typed_memory_errors
 from adagcn.engines.threads import (
@@ -44,6 +46,7 @@ from adagcn.training.events import Events, LogCallback
 if TYPE_CHECKING:
     from adagcn.explain.explanations import Explanations
     from adagcn.formats.frames import Backend
+    from adagcn.models.support.prediction_parts import Parts, PredictionSummary
 
 EXPLAINED = ("adagcn", "adasgc", "mlp", "logistic")  # models whose votes are a sum over hops
 # What other options say, or what has no place on a command line.
@@ -327,17 +330,87 @@ class NodeClassifier(SavedModel, CalibratedModel, ClassifierMixin, BaseEstimator
             of that label, and ``margin``, how much more probable it is than the runner-up.
         """
         from adagcn.formats.frames import as_frame
-        from adagcn.models.support.prediction_table import prediction_table, with_sets
+        from adagcn.models.support.prediction_table import PredictionColumns
 
-        if coverage is not None:
-            self._check_coverage(coverage)  # before any work
+        check_is_fitted(self, "classes_")
+        columns = PredictionColumns(top, proba, coverage)
+        columns.check(self)
         found = self.predict_proba(X, graph=graph)
+        return as_frame(columns.table(self, self._ids(X, graph, len(found)), found), backend)
+
+    def predict_to(
+        self,
+        path: str | os.PathLike[str],
+        X: ArrayLike | None = None,
+        *,
+        graph: Graph | None = None,
+        top: int | None = None,
+        proba: bool = False,
+        coverage: float | None = None,
+    ) -> PredictionSummary:
+        """Write predictions to a file, a row for each node, as ``adagcn predict --out`` does.
+
+        Of a graph in a store, AdaGCN scores the nodes block by block, with the engine of the
+        :func:`adagcn.engines.using` block around the call, and neither rows nor probabilities of
+        all nodes are in memory at a time. If that is interrupted, the same call goes on with what
+        is finished. Other models, and graphs in memory, are predicted at once.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file that ends in .parquet, .csv, .csv.gz, .jsonl or .ndjson. It is replaced if it
+            exists, once the new one is whole. Except in Parquet, probabilities have 6 decimals; in
+            CSV, text that a spreadsheet would run as a formula gets an apostrophe.
+        X : array-like of shape (n_nodes,), optional
+            Node ids; all nodes of the graph by default, in their order.
+        graph : Graph, optional
+            Another graph to look the nodes up in, as for :meth:`predict`.
+        top, proba, coverage
+            Which columns, as for :meth:`predict_frame`.
+
+        Returns
+        -------
+        PredictionSummary
+            ``n_nodes``, ``labels`` and ``set_sizes``: how many rows were written, by label and by
+            the size of the prediction set.
+
+        Raises
+        ------
+        ResourceError
+            If the file cannot be written: an older one stays as it was.
+        """
+        from adagcn.models.support.prediction_parts import write_predictions
+        from adagcn.models.support.prediction_table import PredictionColumns
+
+        check_is_fitted(self, "classes_")
+        columns = PredictionColumns(top, proba, coverage)
+        return write_predictions(self, path, X, graph, columns)
+
+    @contextmanager
+    def proba_in_parts(self, X: ArrayLike | None, graph: Graph | None) -> Iterator[Parts]:
+        """Give ids and probabilities, some nodes at a time; ``X=None`` stands for all nodes."""
+        from adagcn.models.support.prediction_parts import slices
+
+        if X is None:
+            X = self._all_ids(graph)
+        found = self.predict_proba(X, graph=graph)
+        yield slices(self._ids(X, graph, len(found)), found)
+
+    def _all_ids(self, graph: Graph | None) -> NDArray[Any]:
+        where = checked_graph(self.graph if graph is None else graph)
+        if where is None:
+            raise InputError(
+                "AGC-I1802",
+                "without a graph there are no nodes to predict all of",
+                got="X=None",
+                fix="pass a feature matrix as X, or graph=graph",
+            )
+        return where.node_ids
+
+    def _ids(self, X: ArrayLike, graph: Graph | None, n_rows: int) -> NDArray[Any]:
+        """Return the ids of predicted nodes; of a feature matrix, the numbers of its rows."""
         where = self.graph if graph is None else graph
-        ids = np.arange(len(found)) if where is None else where.node_ids[where.positions(X, "X")]
-        table = prediction_table(ids, found, self.classes_, top=top, all_classes=proba)
-        if coverage is not None:
-            table = with_sets(table, self._sets(found, coverage))
-        return as_frame(table, backend)
+        return np.arange(n_rows) if where is None else where.node_ids[where.positions(X, "X")]
 
     def staged_score(
         self, X: ArrayLike, y: ArrayLike, *, graph: Graph | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,42 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from adagcn.explain.prediction_sets import PredictionSets
+
+
+@dataclass(frozen=True)
+class PredictionColumns:
+    """What a table says of every node besides its id.
+
+    Parameters
+    ----------
+    top : int or None
+        How many of the most probable labels; None: the label, its probability and the margin.
+    proba : bool
+        Whether also the probability of every label.
+    coverage : float or None
+        Of prediction sets; None for none.
+    """
+
+    top: int | None = None
+    proba: bool = False
+    coverage: float | None = None
+
+    def check(self, model: Any) -> None:
+        """Refuse what a fitted model cannot say, before any work."""
+        if self.coverage is not None:
+            model.check_coverage(self.coverage)
+        if self.top is not None:
+            _check_top(self.top, len(model.classes_))
+
+    def table(
+        self, model: Any, node_ids: NDArray[Any], proba: NDArray[np.floating[Any]]
+    ) -> pa.Table:
+        """Return one row per node."""
+        classes = model.classes_
+        table = prediction_table(node_ids, proba, classes, top=self.top, all_classes=self.proba)
+        if self.coverage is None:
+            return table
+        return with_sets(table, model.sets_of(proba, self.coverage))
 
 
 def prediction_table(
@@ -64,15 +101,19 @@ def _best(proba: NDArray[Any], classes: NDArray[Any]) -> dict[str, NDArray[Any]]
     }
 
 
-def _most_probable(proba: NDArray[Any], classes: NDArray[Any], n: int) -> dict[str, NDArray[Any]]:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= len(classes):
+def _check_top(n: Any, n_classes: int) -> None:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= n_classes:
         raise InputError(
             "AGC-I823",
-            f"top must be a whole number from 1 to {len(classes)}, since the model has "
-            f"{counted(len(classes), 'label')}",
+            f"top must be a whole number from 1 to {n_classes}, since the model has "
+            f"{counted(n_classes, 'label')}",
             got=n,
             fix="name fewer labels, or use proba=True for the probability of every label",
         )
+
+
+def _most_probable(proba: NDArray[Any], classes: NDArray[Any], n: int) -> dict[str, NDArray[Any]]:
+    _check_top(n, len(classes))
     order = np.argsort(-proba, axis=1, kind="stable")  # stable: among equals the first, as argmax
     columns: dict[str, NDArray[Any]] = {}
     for rank in range(n):

@@ -206,17 +206,22 @@ def rows_to_score(
     """Return the hops and the rows of them behind a call of ``predict`` of a boosted model."""
     if estimator.on_graph_:
         graph = graph_to_score(estimator, graph)
-        if estimator.coordinates_ is None:
-            scale = estimator.column_scale_
-            stored = stored_source(graph, estimator.columns_, settings, scale)
-            if stored is not None:
-                return stored, graph.positions(X, "X")
+        stored = source_to_score(estimator, graph, settings)
+        if stored is not None:
+            return stored, graph.positions(X, "X")
         source: HopSource = graph_source(estimator, graph, settings)
         kept = vars(estimator).get("kept_hops_")
         if kept is not None:
             source = kept.updated(source, graph.node_ids)
         return source, graph.positions(X, "X")
     return matrix_rows(estimator, X, graph, settings)
+
+
+def source_to_score(estimator: Any, graph: Graph, settings: BoostedSettings) -> StoredSource | None:
+    """Return the hops in files that a graph is predicted with; None if it is in memory."""
+    if estimator.coordinates_ is not None:
+        return None
+    return stored_source(graph, estimator.columns_, settings, estimator.column_scale_)
 
 
 def matrix_rows(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import io
 import json
@@ -9,14 +10,15 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from adagcn.cli.table_files import (
+from adagcn.errors import InputError, ResourceError
+from adagcn.formats.result_files import (
+    CsvParts,
     defuse_formulas,
+    result_file,
     rounded,
     table_format,
-    write_csv,
     write_table,
 )
-from adagcn.errors import InputError
 from adagcn.models.support.prediction_table import prediction_table
 
 PROBA = np.array([[0.2, 0.8], [0.9, 0.1], [0.5, 0.5]])
@@ -26,7 +28,7 @@ IDS = np.array(["n1", "n2", "n3"])
 
 def as_rows(table):
     handle = io.BytesIO()
-    write_csv(table, handle)
+    CsvParts(handle).write(table)
     return list(csv.DictReader(io.StringIO(handle.getvalue().decode(), newline="")))
 
 
@@ -99,3 +101,31 @@ def test_other_endings_are_refused(tmp_path, name):
     known = r"\.csv, \.csv\.gz, \.jsonl, \.ndjson or \.parquet"
     with pytest.raises(InputError, match=rf"must end in {known}; got .*{name}"):
         table_format(tmp_path / name)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".jsonl", ".parquet"])
+def test_a_table_in_parts_is_the_table(tmp_path, ending):
+    table = prediction_table(np.array(["a", "=b", "c"]), PROBA, CLASSES)
+    whole, parts = tmp_path / f"whole{ending}", tmp_path / f"parts{ending}"
+    write_table(table, whole)
+    with result_file(parts) as file:
+        for start in range(3):
+            file.write(table.slice(start, 1))
+        assert not parts.exists()
+    if ending == ".parquet":
+        assert parquet.read_table(parts).equals(table)
+        assert parquet.ParquetFile(parts).metadata.num_row_groups == 3
+    else:
+        assert parts.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".jsonl", ".parquet"])
+def test_nothing_appears_where_a_part_cannot_be_made_or_written(tmp_path, ending):
+    path = tmp_path / f"p{ending}"
+    table = prediction_table(IDS, PROBA, CLASSES)
+    for error in (KeyboardInterrupt, OSError(errno.ENOSPC, "No space left on device")):
+        expected = KeyboardInterrupt if error is KeyboardInterrupt else ResourceError
+        with pytest.raises(expected), result_file(path) as file:  # noqa: PT012
+            file.write(table)
+            raise error
+        assert not any(tmp_path.iterdir())
