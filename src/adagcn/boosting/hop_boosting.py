@@ -15,8 +15,9 @@ from adagcn.boosting.pseudo_labels import NO_PSEUDO_LABELS, PseudoLabeler, Pseud
 from adagcn.boosting.samme import BoostingRule, log_weights, weigh_layer
 from adagcn.errors import LayerWarning
 from adagcn.graph import Features
+from adagcn.propagation.gathered_rows import NO_LIMIT, RowRoom
 from adagcn.propagation.hops import Hop
-from adagcn.propagation.scaling import HopScale, hop_factor, scaled_rows
+from adagcn.propagation.scaling import HopScale, hop_factor
 from adagcn.training.hop_fitter import HopTask
 
 
@@ -58,6 +59,8 @@ class HopBoosting:
         How hop features are scaled before a learner sees them.
     pseudo_labels : PseudoLabels
         Unlabeled nodes to learn from as well.
+    room : RowRoom
+        How much memory the rows of a layer may take.
     """
 
     fit_hop: FitHop
@@ -65,6 +68,7 @@ class HopBoosting:
     rule: BoostingRule
     hop_scale: HopScale = "none"
     pseudo_labels: PseudoLabels = NO_PSEUDO_LABELS
+    room: RowRoom = NO_LIMIT
 
     def states(self, state: FitState, hops: Iterable[Hop], *, first: int = 0) -> Iterator[FitState]:
         """Yield the state with one more layer each time, for as long as the caller asks.
@@ -137,6 +141,7 @@ class HopBoosting:
                 stop_labels=nodes.stop_labels,
                 previous=state.layers[-1].learner if state.layers else None,
                 pseudo_labels=targets,
+                room=self.room,
             )
         )
         stop_log_proba = None if stop_rows is None else learner.log_proba(stop_rows)
@@ -193,7 +198,7 @@ class HopBoosting:
         return np.concatenate([self.nodes.train_nodes, self.pseudo_labels.nodes])
 
     def _rows(self, hop: Hop, nodes: NDArray[np.intp], factor: float) -> Features:
-        return scaled_rows(hop, nodes, factor, self.hop_scale)
+        return self.room.gathered(hop, nodes, factor, self.hop_scale)
 
 
 def _warn_perfect(hop: int) -> None:

@@ -70,6 +70,16 @@ def fit(
             help="A hyper-parameter, such as --set variant.stop_on=accuracy; repeat for more.",
         ),
     ] = None,
+    row_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--row-memory",
+            metavar="SIZE",
+            help="Memory for the rows that layers are trained on, such as 2GB; beyond it they are "
+            "read from a temporary file, with the same result.",
+            show_default="no limit",
+        ),
+    ] = None,
     class_weight: ClassWeight = None,
     calibrate: Calibrate = None,
     conformal: Annotated[
@@ -124,9 +134,11 @@ def fit(
     given |= calibrate_setting(calibrate, given)
     refuse_validation_fraction(given)
     preset = preset or default_preset(model)
+    limits = _limits(model, row_memory)
 
     def estimator() -> NodeClassifier:
-        return build_model(model, graph, preset=preset, settings=given, random_state=common.seed)
+        made = build_model(model, graph, preset=preset, settings=given, random_state=common.seed)
+        return made.set_params(**limits) if limits else made
 
     with checkpoints.kept():
         with threads(common.threads):
@@ -171,6 +183,24 @@ def fit(
         failure = failure or predicted.failure
         if failure is not None:
             raise failure
+
+
+def _limits(model: str, row_memory: str | None) -> dict[str, Any]:
+    """Return what a model is told of the machine."""
+    from adagcn.engines.memory import bytes_of
+    from adagcn.models.support.registry import model_class
+
+    limit = bytes_of(row_memory, "--row-memory")
+    if limit is None:
+        return {}
+    if "row_memory" not in model_class(model)._get_param_names():
+        raise InputError(
+            "AGC-I1711",
+            f"--row-memory would do nothing: {model} does not gather rows",
+            got=row_memory,
+            fix="leave it out, or use --model adagcn",
+        )
+    return {"row_memory": limit}
 
 
 def _save(model: NodeClassifier, out: Path) -> AdaGCNError | OSError | None:

@@ -30,6 +30,7 @@ OPTIONS = {
     "preset": "--preset",
     "random_state": "--seed",
     "remove_edges": "--remove-edges",
+    "row_memory": "--row-memory",
     "score_fraction": "--score",
     "self_loops": "--self-loops",
     "separator": "--separator",

@@ -279,12 +279,12 @@ class RidgeFitter:
 
     def __call__(self, task: HopTask) -> FittedHop:
         """Return the learner of this hop."""
-        rows = ridge_rows(task.rows)
+        rows = task.room.mapped(ridge_rows, task.rows)
         targets, weight = targets_and_weights(task, self.n_classes)
         used = np.flatnonzero(weight > 0.0)
         n_labeled = int(np.searchsorted(used, len(task.labels)))
         whole = _Problem(
-            _some_rows(rows, used), targets[used], weight[used], task.labels[used[:n_labeled]]
+            task.room.some(rows, used), targets[used], weight[used], task.labels[used[:n_labeled]]
         )
         fits, best, solution = _fitted(whole, _stopping_rows(task))
         _check_finite(solution, task.hop)
@@ -351,7 +351,7 @@ class _StoppingRows:
 def _stopping_rows(task: HopTask) -> _StoppingRows | None:
     if task.stop_rows is None or task.stop_labels is None:
         return None
-    return _StoppingRows(ridge_rows(task.stop_rows), task.stop_labels)
+    return _StoppingRows(task.room.mapped(ridge_rows, task.stop_rows), task.stop_labels)
 
 
 def _choose(
@@ -514,11 +514,6 @@ def _primal_left_out(
         leverage = (weight[block] * by_weight)[:, None]
         result[block] = (fitted - leverage * targets[block]) / (1.0 - leverage)
     return result if some is None else result[some]
-
-
-def _some_rows(rows: Features, used: Some) -> Features:
-    """Return the rows that are used, without a copy where all are."""
-    return rows if len(used) == rows.shape[0] else rows[used]
 
 
 def _dense(product: Any) -> Scores:

@@ -122,6 +122,7 @@ class AdaGCNClassifier(BoostedClassifier):
         weight_decay: float | None = None,
         learning_rate: float | None = None,
         max_epochs: int | None = None,
+        batch_size: int | Literal["all"] | None = None,
         patience: int | None = None,
         validation_fraction: float | None = None,
         reweight_rate: float | None = None,
@@ -135,6 +136,7 @@ class AdaGCNClassifier(BoostedClassifier):
         random_state: Any = None,
         device: str = "cpu",
         n_threads: int | None = None,
+        row_memory: int | None = None,
     ) -> None:
         self.graph = graph
         self.preset = preset
@@ -149,6 +151,7 @@ class AdaGCNClassifier(BoostedClassifier):
         self.weight_decay = weight_decay
         self.learning_rate = learning_rate
         self.max_epochs = max_epochs
+        self.batch_size = batch_size
         self.patience = patience
         self.validation_fraction = validation_fraction
         self.reweight_rate = reweight_rate
@@ -162,6 +165,7 @@ class AdaGCNClassifier(BoostedClassifier):
         self.random_state = random_state
         self.device = device
         self.n_threads = n_threads
+        self.row_memory = row_memory
 
     def _fit_hop(
         self, settings: BoostedSettings, n_classes: int, dtype: Any, seed: int, events: Events

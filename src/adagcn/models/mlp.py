@@ -27,6 +27,7 @@ class PerceptronClassifier(BoostedClassifier):
         "weight_decay",
         "learning_rate",
         "max_epochs",
+        "batch_size",
         "patience",
         "validation_fraction",
         "feature_norm",

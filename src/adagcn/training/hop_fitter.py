@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from adagcn.graph import Features
+from adagcn.propagation.gathered_rows import NO_LIMIT, RowRoom
 from adagcn.training.adam import Adam, Moments
+from adagcn.training.batches import BatchSize, batches, is_full
 from adagcn.training.events import Events
 from adagcn.training.loop import TrainingRecord, finite_log_proba, stopping_loss, train
 from adagcn.training.random_streams import torch_stream
@@ -74,6 +76,8 @@ class HopTask:
     pseudo_labels : ndarray of shape (n_pseudo, n_classes), optional
         What each class of an unlabeled row weighs in the loss; where several learners are fitted on
         the hop, one such array for each.
+    room : RowRoom
+        How much memory rows may take.
     """
 
     hop: int
@@ -84,6 +88,7 @@ class HopTask:
     stop_labels: NDArray[np.int64] | None = None
     previous: Any | None = None
     pseudo_labels: NDArray[np.float64] | None = None
+    room: RowRoom = NO_LIMIT
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,8 @@ class TrainingSettings:
         Keep Adam's moments and step count from the hop before, or start them afresh.
     share_stopping : bool
         One stopper for all layers, as in the released code, or a fresh one per layer.
+    batch_size : int or "all"
+        Rows of a step; see :mod:`adagcn.training.batches`.
     """
 
     learning_rate: float = 0.01
@@ -119,6 +126,7 @@ class TrainingSettings:
     carry_parameters: bool = True
     carry_optimizer: bool = False
     share_stopping: bool = False
+    batch_size: BatchSize = "all"
 
 
 @dataclass(frozen=True)
@@ -245,6 +253,7 @@ class _TrainingRows:
     """The rows of a task as the learner takes them, with targets as tensors on its device."""
 
     def __init__(self, learner: Learner, task: HopTask, device: str) -> None:
+        self.rows, self.n_rows = task.rows, task.rows.shape[0]
         self.blocks = in_blocks(learner, task.rows)
         self.labels = torch.from_numpy(task.labels).to(device)
         self.weight = torch.from_numpy(task.sample_weight).to(device)
@@ -262,16 +271,19 @@ class _TrainingRows:
         The loss picks −log p of the label by a product with it. One at a time: T of many labeled
         rows would be large, and a block's is made in no time.
         """
+        for start in range(0, max(self.n_rows, 1), ROWS_AT_ONCE):
+            end = min(start + ROWS_AT_ONCE, self.n_rows)
+            yield self.target(torch.arange(start, end, device=weight.device), weight, like)
+
+    def target(self, some: Tensor, weight: Tensor, like: Tensor) -> Tensor:
+        """Return T of some rows, in ascending order."""
         n_labeled, pseudo = len(self.labels), self.pseudo_labels
-        n_rows = n_labeled + (0 if pseudo is None else len(pseudo))
-        for start in range(0, max(n_rows, 1), ROWS_AT_ONCE):
-            end = min(start + ROWS_AT_ONCE, n_rows)
-            labels = self.labels[start:end]
-            target = like.new_zeros(end - start, like.shape[1])
-            target[: len(labels)].scatter_(1, labels[:, None], weight[start:end, None])
-            if pseudo is not None:
-                target[len(labels) :] = pseudo[max(start - n_labeled, 0) : max(end - n_labeled, 0)]
-            yield target
+        labeled = some[some < n_labeled]
+        target = like.new_zeros(len(some), like.shape[1])
+        target[: len(labeled)].scatter_(1, self.labels[labeled, None], weight[labeled, None])
+        if pseudo is not None:
+            target[len(labeled) :] = pseudo[some[len(labeled) :] - n_labeled]
+        return target
 
     @torch.no_grad()
     def evaluate(self, learner: Learner, penalty: StopPenalty) -> tuple[float, float]:
@@ -284,7 +296,7 @@ class _TrainingRows:
 
 
 class _HopTrainee:
-    """Minimizes Σ_i w_i (−log p_i,y_i) + (λ/2)‖W0‖² by Adam, one step per epoch over all rows.
+    """Minimizes Σ_i w_i (−log p_i,y_i) + (λ/2)‖W0‖² by Adam, a step per batch of rows.
 
     Rows with pseudo-labels add Σ_jk t_jk (−log p_jk) with their weighted targets t.
     """
@@ -300,7 +312,8 @@ class _HopTrainee:
         self.learner, self.rows, self.settings = learner, rows, settings
         self.optimizer, self.generator = optimizer, generator
         self._like = learner(rows.blocks[0]).detach()
-        constant = settings.align_weights and len(rows.blocks) == 1
+        self._full = is_full(settings.batch_size, rows.n_rows)
+        constant = settings.align_weights and len(rows.blocks) == 1 and self._full
         self._kept_targets = list(self._targets(rows.weight)) if constant else None
 
     @property
@@ -312,10 +325,26 @@ class _HopTrainee:
         if not self.settings.align_weights:
             order = torch.randperm(len(weight), generator=self.generator, device=weight.device)
             weight = weight[order]
+        if not self._full:
+            yield from self._batch_steps(weight.to(self._like.dtype))
+            return
         targets = self._kept_targets or self._targets(weight)
-        loss, gradients = self._loss_gradients(targets)
+        loss, gradients = self._loss_gradients(self.rows.blocks, targets)
         self.optimizer.step(gradients)
         yield loss
+
+    def _batch_steps(self, weight: Tensor) -> Iterator[Tensor]:
+        """Take a step for each batch of rows."""
+        assert self.settings.batch_size != "all"
+        drawn = batches(self.rows.n_rows, self.settings.batch_size, self.generator)
+        for some, factor in drawn:
+            blocks = in_blocks(self.learner, self.rows.rows[some.cpu().numpy()])
+            target = self.rows.target(some, weight, self._like).mul_(factor)
+            starts = range(0, len(some), ROWS_AT_ONCE)
+            targets = [target[start : start + ROWS_AT_ONCE] for start in starts]
+            loss, gradients = self._loss_gradients(blocks, targets)
+            self.optimizer.step(gradients)
+            yield loss
 
     def evaluate(self) -> tuple[float, float]:
         return self.rows.evaluate(self.learner, self.settings.stop_penalty)
@@ -323,9 +352,11 @@ class _HopTrainee:
     def _targets(self, weight: Tensor) -> Iterator[Tensor]:
         return self.rows.targets(weight.to(self._like.dtype), self._like)
 
-    def _loss_gradients(self, targets: Iterable[Tensor]) -> tuple[Tensor, Sequence[Tensor]]:
+    def _loss_gradients(
+        self, blocks: Sequence[Any], targets: Iterable[Tensor]
+    ) -> tuple[Tensor, Sequence[Tensor]]:
         """Return the loss and its gradients, summed over blocks of rows."""
-        parts = zip(self.rows.blocks, targets, strict=True)
+        parts = zip(blocks, targets, strict=True)
         loss, gradients = self.learner.loss_gradients(*next(parts), self.generator)
         for block, target in parts:
             more, changes = self.learner.loss_gradients(block, target, self.generator)

@@ -54,6 +54,7 @@ from adagcn.models.support.labels import FitCall, hold_out
 from adagcn.models.support.presets import PRESETS, preset_values, resolve
 from adagcn.models.support.problem import FitData
 from adagcn.models.support.settings import Params, check_preset, did_you_mean
+from adagcn.propagation.gathered_rows import NO_LIMIT, RowRoom
 from adagcn.propagation.hops import stream_from
 from adagcn.propagation.source import ResumableSource
 from adagcn.training.events import Checkpoint, Events, LayerEvent, Reason, StopEvent, logger
@@ -171,6 +172,7 @@ class BoostedClassifier(FittedEnsemble):
         "random_state",
         "device",
         "n_threads",
+        "row_memory",
     )
 
     # Settings that a model has, by name, and switches of the variant; those that it fixes; and what
@@ -182,6 +184,7 @@ class BoostedClassifier(FittedEnsemble):
 
     variant: Variant | None = None
     warm_start: bool = False
+    row_memory: int | None = None
 
     @classmethod
     def presets(cls) -> tuple[str, ...]:
@@ -205,7 +208,7 @@ class BoostedClassifier(FittedEnsemble):
 
         Later settings are left out at their defaults, which a preset may have changed.
         """
-        own = {PREFIX + switch for switch in cls.switches}
+        own = {*cls.parameters, *(PREFIX + switch for switch in cls.switches)}
         return {**{name: DEFAULTS[name] for name in LATER & own}, **params}
 
     @classmethod
@@ -337,12 +340,30 @@ class BoostedClassifier(FittedEnsemble):
             settings.variant.hop_scale,
             problems.pseudo_labels_of(self.graph, settings, nodes, basis.seed),
         )
+        boosting = replace(boosting, room=self._row_room(boosting))
         state = before or FitState(basis)
         if checkpoints is not None:
             form = LayerForm(type(self), settings, source.n_columns, len(basis.classes))
             kept = checkpoints.begin(basis, decision, form, len(nodes.train_nodes))
             state = _deeper(state, kept, settings.n_layers)
         return PreparedFit(state, boosting, source, decision, checkpoints)
+
+    def _row_room(self, boosting: HopBoosting) -> RowRoom:
+        """Return how much memory the rows of a layer may take, and where they go beyond it."""
+        limit = self.row_memory
+        if limit is None:
+            return NO_LIMIT
+        if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
+            raise InputError(
+                "AGC-I1710",
+                "row_memory must be a number of bytes",
+                got=limit,
+                fix="write row_memory=2_000_000_000 for 2 GB, or None for no limit",
+            )
+        nodes = boosting.nodes
+        parts = (nodes.train_nodes, nodes.stop_nodes, boosting.pseudo_labels.nodes)
+        n_rows = sum(len(part) for part in parts if part is not None)
+        return RowRoom(int(limit), n_rows, None if self.graph is None else self.graph.store)
 
     def _source(self, decision: Decision) -> ResumableSource:
         """Return where the hops of a fit come from."""

@@ -184,6 +184,11 @@ class BoostedSettings(BaseModel):
     weight_decay: Annotated[NonNegative, "coupled decay of all parameters"] = 1e-4
     learning_rate: Annotated[Positive, "learning rate of Adam"] = 0.01
     max_epochs: Annotated[Count, "maximum number of epochs per layer"] = 500
+    batch_size: Annotated[
+        Count | Literal["all"],
+        'rows of one step of Adam; ``"all"``: one step per epoch over all rows, as in the paper. '
+        "See :mod:`adagcn.training.batches`",
+    ] = "all"
     patience: Annotated[
         Count, "epochs of a layer that may bring no improvement on the stopping nodes"
     ] = 300
@@ -285,7 +290,10 @@ DEFAULTS: Mapping[str, Any] = flattened(BoostedSettings().model_dump())
 # Settings that came after the first runs were recorded. At their defaults, which change nothing,
 # they are left out of ``params_``, files and keys, so that old runs and models stay what they are.
 LATER = frozenset(
-    f"{PREFIX}{switch}" for switch in ("learner", "judge", "most_layers", "layer_patience", "look")
+    [
+        "batch_size",
+        *(PREFIX + name for name in ("learner", "judge", "most_layers", "layer_patience", "look")),
+    ]
 )
 
 

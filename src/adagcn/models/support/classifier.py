@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 EXPLAINED = ("adagcn", "adasgc", "mlp", "logistic")  # models whose votes are a sum over hops
 # What other options say, or what has no place on a command line.
-_NOT_SETTABLE = {"learner", "warm_start", "random_state", "n_threads"}
+_NOT_SETTABLE = {"learner", "warm_start", "random_state", "n_threads", "row_memory"}
 _GRAPH = "the graph whose node ids ``fit`` and ``predict`` take"
 _BESIDE = {
     "learner": (
@@ -82,6 +82,13 @@ _BESIDE = {
         "products, whose bits do not depend on it, have 1, 2 or 4: below 2**20 values of features "
         "(nodes times columns), below 2**24, and from there on. ``params_`` holds the number. "
         "With an explicit 2 or more, the last bits of a fit may differ",
+    ),
+    "row_memory": (
+        "int or None",
+        "bytes that the rows of labeled, stopping and pseudo-labeled nodes may take in memory. "
+        "Beyond that they are in a temporary file (in the store of the graph, where it is in one), "
+        "and a layer reads them from there, block by block, with the same result to the bit. None: "
+        "no limit",
     ),
 }
 

@@ -290,11 +290,11 @@ def class_values(classes: NDArray[Any]) -> ClassValues:
 def _constructor(estimator: Any) -> dict[str, Any]:
     """Return the constructor's explicit arguments that JSON can hold; a graph is not one.
 
-    Nor is the number of threads, which belongs to a machine: ``--threads`` must hold for any file.
+    Nor are threads and memory, which belong to a machine: ``--threads`` must hold for any file.
     """
     kept: dict[str, Any] = {}
     for name, value in without_numpy(estimator.get_params(deep=False)).items():
-        if name == "n_threads":
+        if name in ("n_threads", "row_memory"):
             continue
         if name == "variant" and value is not None:
             kept[name] = Variant(**value).given() if isinstance(value, Mapping) else value.given()

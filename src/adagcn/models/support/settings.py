@@ -40,6 +40,7 @@ NOT_SETTINGS: Mapping[str, Any] = MappingProxyType(
         "random_state": None,
         "device": "cpu",
         "n_threads": None,
+        "row_memory": None,
     }
 )
 

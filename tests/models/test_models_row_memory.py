@@ -1,0 +1,158 @@
+"""Rows beyond a limit are in a file, and the model has the bits of rows in memory."""
+
+from __future__ import annotations
+
+import tempfile
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from adagcn import AdaGCNClassifier, AdaSGCClassifier, Graph, load_model
+from adagcn.data import make_split, planted_partition
+from adagcn.errors import InputError, ResourceError
+from adagcn.learners import ridge
+from adagcn.models import Variant
+from adagcn.models.support.labels import FitCall
+from adagcn.propagation import gathered_rows, stored_hops
+from adagcn.training import hop_fitter
+from adagcn.training.events import Events
+
+QUICK = {"n_layers": 3, "max_epochs": 6, "hidden_units": 8, "preset": "tuned", "random_state": 0}
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(gathered_rows, "GATHERED_AT_ONCE", 16)
+    monkeypatch.setattr(hop_fitter, "ROWS_AT_ONCE", 32)
+    monkeypatch.setattr(ridge, "ROWS_AT_ONCE", 32)
+    monkeypatch.setattr(stored_hops, "BLOCK_BYTES", 5000)
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory):
+    graph = planted_partition(240, 3, 12, seed=2, homophily=0.8, mean_degree=6)
+    folder = tmp_path_factory.mktemp("stores") / "store"
+    graph.to_store(folder)
+    return graph, Graph.from_store(folder)
+
+
+def fit(make, graph, **limit):
+    split = make_split(graph, "stratified:0")
+    ids, labels = graph.ids_and_labels(split.train_nodes)
+    stop_ids, stop_labels = graph.ids_and_labels(split.stop_nodes)
+    model = make(graph).set_params(**limit)
+    weight = np.ones(len(ids))
+    weight[:2] = 0.0
+    return model.fit(ids, labels, weight, X_val=stop_ids, y_val=stop_labels)
+
+
+def ada(**changes):
+    return lambda graph: AdaGCNClassifier(graph, **{**QUICK, **changes})
+
+
+MODELS = {
+    "perceptron": ada(pseudo_labels=20, variant=Variant(pseudo_label_from=1)),
+    "batches": ada(batch_size=10),
+    "row_l2": ada(variant=Variant(hop_scale="row_l2", n_members=2)),
+    "scaled": ada(variant=Variant(hop_scale="hop")),
+    "ridge": ada(preset="instant", variant=Variant(learner="ridge", judge="left_out")),
+    "both": ada(variant=Variant(learner="both", pseudo_label_from=1), pseudo_labels=20),
+    "adasgc": lambda g: AdaSGCClassifier(g, random_state=0, n_layers=3, max_epochs=6),
+    "scikit-learn": ada(learner=LogisticRegression()),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_rows_in_a_file_have_the_bits_of_memory(graphs, name, monkeypatch):
+    written = []
+    in_file = gathered_rows.RowRoom._in_file
+
+    def watched(room, parts, shape, dtype):
+        written.append(shape[0])
+        parts = list(parts)
+        assert all(len(part) <= 16 for part in parts)
+        return in_file(room, parts, shape, dtype)
+
+    monkeypatch.setattr(gathered_rows.RowRoom, "_in_file", watched)
+    expected = fit(MODELS[name], graphs[0]).predict_proba(graphs[0].node_ids)
+    assert not written
+    found = fit(MODELS[name], graphs[1] if name != "scaled" else graphs[0], row_memory=100)
+    assert len(written) >= 6, "labeled and stopping rows of every layer"
+    np.testing.assert_array_equal(found.predict_proba(graphs[0].node_ids), expected)
+
+
+def test_the_limit_counts_all_rows_of_a_layer(graphs, monkeypatch):
+    split = make_split(graphs[0], "stratified:0")
+    n_rows = len(split.train_nodes) + len(split.stop_nodes)
+    needed = n_rows * graphs[0].n_features * graphs[0].features.dtype.itemsize
+
+    def in_file(*args):
+        raise AssertionError("a file")
+
+    monkeypatch.setattr(gathered_rows.RowRoom, "_in_file", in_file)
+    fit(ada(pseudo_labels=0), graphs[0], row_memory=needed)
+    with pytest.raises(AssertionError, match="a file"):
+        fit(ada(pseudo_labels=0), graphs[0], row_memory=needed - 1)
+
+
+def test_a_limit_changes_no_model_file(graphs, tmp_path):
+    plain, limited = fit(ada(), graphs[0]), fit(ada(), graphs[0], row_memory=1000)
+    assert limited.model_digest_ == plain.model_digest_
+    for name, model in {"a": plain, "b": limited}.items():
+        model.save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert load_model(tmp_path / "b", graph=graphs[0]).row_memory is None
+
+
+def test_no_full_array_is_made(tmp_path, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(gathered_rows, "GATHERED_AT_ONCE", 1024)
+    monkeypatch.setattr(hop_fitter, "ROWS_AT_ONCE", 1024)
+    monkeypatch.setattr(stored_hops, "BLOCK_BYTES", 2**18)
+    graph = planted_partition(12_000, 3, 128, seed=0, mean_degree=4)
+    graph.to_store(tmp_path / "store")
+    n_rows = 10_000
+    row_bytes = n_rows * 128 * 4
+    peaks = []
+    for limit in (None, 2**20):
+        stored = Graph.from_store(tmp_path / "store")
+        model = AdaGCNClassifier(stored, **{**QUICK, "max_epochs": 2, "n_layers": 2})
+        model.set_params(row_memory=limit, max_features="all", pseudo_labels=0)
+        ids, labels = stored.ids_and_labels(np.arange(n_rows))
+        ready = model.prepared(FitCall(ids, labels), Events())  # reads the features as a whole
+        tracemalloc.start()
+        assert len(list(ready.states(Events()))) == 2
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[0] > row_bytes
+    assert peaks[1] < row_bytes / 2
+
+
+@pytest.mark.parametrize("limit", [-1, "2GB", 1.5, True])
+def test_what_a_limit_cannot_be(graphs, limit):
+    with pytest.raises(InputError, match="row_memory must be a number of bytes"):
+        fit(ada(), graphs[0], row_memory=limit)
+
+
+def test_sparse_rows_beyond_the_limit_and_a_full_disk(graphs, monkeypatch):
+    dense = graphs[0]
+    wide = np.zeros((240, 300), dtype=np.float32)
+    wide[:, :2] = dense.features[:, :2]
+    graph = Graph.from_edges(
+        np.argwhere(dense.adjacency.toarray()),
+        features=sparse.csr_array(wide),
+        node_ids=dense.node_ids,
+        labels=dense.classes[dense.labels],
+    )
+    with pytest.raises(ResourceError, match="sparse rows beyond row_memory"):
+        fit(ada(max_features="all"), graph, row_memory=100)
+
+    def full(**how):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(ResourceError, match=r"could not be written.*No space left"):
+        fit(ada(), dense, row_memory=100)
