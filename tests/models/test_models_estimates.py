@@ -10,6 +10,8 @@ import pytest
 import adagcn
 from adagcn import AdaGCNClassifier, InputError, ResourceError, estimate
 from adagcn.data import planted_partition
+from adagcn.engines.memory import MemoryLimit
+from adagcn.models.estimates.file_sizes import sizes_of_data
 from adagcn.models.estimates.graph_sizes import GraphSizes
 
 DENSE = GraphSizes(
@@ -147,3 +149,91 @@ def test_what_is_wrong_with_the_call_is_left_to_the_fit(graph, monkeypatch):
 def test_the_names_are_public():
     assert adagcn.estimate is estimate
     assert isinstance(estimate(DENSE), adagcn.Estimate)
+
+
+# Other families, stores, files
+
+
+@pytest.mark.parametrize("key", ["gcn", "gcn_es", "gcn_res", "appnp"])
+@pytest.mark.parametrize("larger", ["n_nodes", "n_stored", "n_features", "n_classes"])
+def test_a_larger_graph_never_takes_less_of_a_network(key, larger):
+    twice = replace(DENSE, **{larger: 2 * getattr(DENSE, larger)})
+    before, after = (estimate(each, key).peak_bytes for each in (DENSE, twice))
+    assert after >= before
+
+
+def test_a_store_takes_less_memory_and_some_disk():
+    large = replace(DENSE, n_nodes=2_000_000, n_stored=40_000_000)
+    stored = estimate(replace(large, is_stored=True), preset="tuned")
+    in_memory = estimate(large, preset="tuned")
+    assert stored.peak_bytes < 0.3 * in_memory.peak_bytes
+    assert stored.disk_bytes == 2 * 2_000_000 * 600 * 4 + 16 * 2_000_000
+    assert in_memory.disk_bytes == 0
+
+
+def test_a_look_that_a_store_cannot_afford_is_not_counted(monkeypatch):
+    monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", "2GB")
+    found = estimate(replace(DENSE, is_stored=True))
+    assert "look" not in [phase.name for phase in found.phases]
+
+
+def test_cheaper_settings_are_cheaper_and_can_be_set():
+    found = estimate(DENSE, preset="adaptive")
+    assert found.cheaper
+    for each in found.cheaper:
+        assert each.peak_bytes <= found.peak_bytes / 0.9
+        words = dict(each.change.settings)
+        preset = words.pop("preset", "adaptive")
+        again = estimate(each.change.on(DENSE), preset=preset, settings=words)
+        assert again.peak_bytes == pytest.approx(each.peak_bytes, rel=0.02)
+    assert [each.peak_bytes for each in found.cheaper] == sorted(
+        each.peak_bytes for each in found.cheaper
+    )
+
+
+def test_wide_numbers_may_be_narrower():
+    changes = [str(each.change) for each in estimate(replace(DENSE, value_bytes=8)).cheaper]
+    assert "features in float32" in changes
+    assert "features in float32" not in [str(each.change) for each in estimate(DENSE).cheaper]
+
+
+def test_the_refusal_names_what_would_fit(monkeypatch):
+    graph = planted_partition(n_nodes=20_000, n_classes=3, n_features=400, seed=0)
+    monkeypatch.setattr(
+        "adagcn.models.estimates.refusal.tightest_limit",
+        lambda: MemoryLimit(2**30, 2**30 - 28 * 2**20, "this machine has {size} of memory"),
+    )
+    model = AdaGCNClassifier(graph, preset="tuned")
+    with pytest.raises(ResourceError, match=r"One of these would fit: .*max_features=\d+ \(0\.0"):
+        model.fit(graph.node_ids[:90], graph.labels[:90])
+
+
+def test_time_is_told_where_it_is_asked_for(graph):
+    assert estimate(graph).seconds is None
+    found = estimate(graph, timed=True)
+    assert set(found.seconds) == {"look", "propagation", "training", "prediction"}
+    assert 0.0 < found.fit_seconds <= found.most_seconds
+    longer = estimate(graph, settings={"max_epochs": 1000, "patience": 1000}, timed=True)
+    assert longer.fit_seconds > found.fit_seconds
+    assert estimate(graph, "gcn", timed=True).seconds is None
+
+
+def test_headers_tell_the_sizes_of_a_file(tmp_path, graph):
+    path = tmp_path / "mine.npz"
+    graph.to_npz(path)
+    assert sizes_of_data(str(path)).sizes == replace(GraphSizes.of(graph), name="mine.npz")
+    cora = adagcn.load_dataset("cora")
+    found, whole = sizes_of_data("cora").sizes, GraphSizes.of(cora)
+    exact = ("n_nodes", "n_stored", "n_features", "n_classes", "feature_norm", "name")
+    assert {name: getattr(found, name) for name in exact} == {
+        name: getattr(whole, name) for name in exact
+    }
+    assert found.n_values == pytest.approx(whole.n_values, rel=0.05)
+
+
+def test_a_store_tells_its_sizes(tmp_path, graph):
+    graph.to_store(tmp_path / "store")
+    found = sizes_of_data(str(tmp_path / "store")).sizes
+    assert found.is_stored
+    assert found.graph_bytes == 0
+    assert (found.n_nodes, found.n_features) == (graph.n_nodes, graph.n_features)

@@ -128,7 +128,7 @@ class BoostedMemory:
         return n_values * math.sqrt(self.n_columns / max(self.sizes.n_features, 1))
 
     @cached_property
-    def _fills(self) -> list[float]:
+    def fills(self) -> list[float]:
         """Shares of entries that are stored, hop by hop, as long as hops are sparse.
 
         A hop whose share is above ``DENSE_ABOVE`` is made dense; it is the last of the list. If u
@@ -164,7 +164,7 @@ class BoostedMemory:
         pair = self.sizes.pair_bytes
         if self._columns_are_some:
             held += self._n_kept_values * pair
-        if self._fills[0] > DENSE_ABOVE:
+        if self.fills[0] > DENSE_ABOVE:
             held += self._dense_hop
         return held
 
@@ -190,19 +190,19 @@ class BoostedMemory:
 
     @cached_property
     def _becomes_dense(self) -> bool:
-        return self._starts_dense or self._fills[-1] > DENSE_ABOVE
+        return self._starts_dense or self.fills[-1] > DENSE_ABOVE
 
     @property
     def _dense_before(self) -> float:
         """A dense hop that is not in blocks yet, which the first step in blocks starts from."""
-        came_later = not self._starts_dense and len(self._fills) > 1
+        came_later = not self._starts_dense and len(self.fills) > 1
         return self._dense_hop if came_later else 0.0
 
     def _sparse_hops(self, phase: PhaseName) -> Iterator[Moment]:
         """Yield the sparse products: the hop, (1 − γ) times it, and the sum with γX."""
         n_entries = float(self.sizes.n_nodes) * self.n_columns
         pair = self.sizes.value_bytes + max(self.sizes.index_bytes, self.sizes.column_bytes)
-        for fill in self._fills[1:]:
+        for fill in self.fills[1:]:
             hop = fill * n_entries * pair
             copies = 3.0 if self._has_teleport else 1.0
             held = self._input + self.sizes.propagator_bytes
@@ -219,7 +219,7 @@ class BoostedMemory:
             column_blocks(sizes.n_nodes, max(self.n_columns, 1), itemsize=sizes.value_bytes)
         )
         shares = 0.0
-        if self._has_teleport and not self._starts_dense and self._fills[0] <= DENSE_ABOVE:
+        if self._has_teleport and not self._starts_dense and self.fills[0] <= DENSE_ABOVE:
             shares = self._n_kept_values * (8 + sizes.value_bytes)  # γX as places and values
         room = self._dense_hop * (1.0 + 1.0 / n_blocks)
         return self._input + sizes.compact_bytes + room + shares
@@ -231,16 +231,16 @@ class BoostedMemory:
             return self._input
         if self._becomes_dense:
             return self._blocked
-        last = self._fills[-1] * self.sizes.n_nodes * self.n_columns
+        last = self.fills[-1] * self.sizes.n_nodes * self.n_columns
         return self._input + self.sizes.propagator_bytes + last * self.sizes.pair_bytes
 
     # Training (training/hop_fitter.py, learners/)
 
     def _rows(self, n_rows: int) -> float:
         """Rows of some nodes, gathered from a late hop."""
-        if self._becomes_dense or not self._fills:
+        if self._becomes_dense or not self.fills:
             return float(n_rows) * self.n_columns * self.sizes.value_bytes
-        return n_rows * self._fills[-1] * self.n_columns * self.sizes.pair_bytes
+        return n_rows * self.fills[-1] * self.n_columns * self.sizes.pair_bytes
 
     def _training(self) -> Iterator[Moment]:
         n_rows = self.labels.n_train + self.n_pseudo

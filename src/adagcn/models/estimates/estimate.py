@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import torch
 from scipy import sparse
 from sklearn.base import clone
 
 from adagcn.engines.memory import MemoryLimit, own_memory, tightest_limit
 from adagcn.errors import InputError
 from adagcn.graph import Graph
-from adagcn.models.estimates.fit_memory import LOADED_BY_A_FIT, check_estimable, fit_moments
+from adagcn.models.estimates.boosted_memory import BoostedMemory
+from adagcn.models.estimates.boosted_seconds import BoostedSeconds
+from adagcn.models.estimates.cheaper import Change, Cheaper, cheaper_of, possible_changes
+from adagcn.models.estimates.file_sizes import FileSizes
+from adagcn.models.estimates.fit_memory import (
+    FitMemory,
+    check_estimable,
+    fit_memory,
+    loaded_by_a_fit,
+)
 from adagcn.models.estimates.graph_sizes import GraphSizes
 from adagcn.models.estimates.moments import LabelCounts, Moment, peaks
+from adagcn.models.estimates.rates import Rates, measured_rates
+from adagcn.models.estimates.stored_memory import StoredMemory
 from adagcn.models.support.classifier import NodeClassifier
 from adagcn.models.support.registry import build_model
 
@@ -59,10 +72,18 @@ class Estimate:
         Interpreter, libraries and whatever else this process holds beside the graph.
     phases : tuple of Phase
         In the order of a fit; the last one is a prediction for all nodes.
+    disk_bytes : int
+        What hops in files take, where the graph is in a store; else 0.
+    seconds : mapping or None
+        CPU seconds of each phase on one thread; None if they were not asked for or are not known.
+    most_seconds : float or None
+        CPU seconds of the fit if no layer stops early.
     limit : MemoryLimit or None
         The limit that leaves the least room; None where nothing is known.
     held_bytes : int
         What the process holds now.
+    cheaper : tuple of Cheaper
+        Changes that would save memory or time, the least memory first.
     """
 
     model: str
@@ -72,8 +93,12 @@ class Estimate:
     n_stop: int
     base_bytes: int
     phases: tuple[Phase, ...]
+    disk_bytes: int
+    seconds: Mapping[str, float] | None
+    most_seconds: float | None
     limit: MemoryLimit | None
     held_bytes: int
+    cheaper: tuple[Cheaper, ...] = ()
 
     @property
     def peak_bytes(self) -> int:
@@ -83,13 +108,22 @@ class Estimate:
     @property
     def fits(self) -> bool | None:
         """Whether the limit leaves room for it; None where no limit is known."""
+        return self.has_room_for(self.peak_bytes)
+
+    def has_room_for(self, peak_bytes: float) -> bool | None:
+        """Return whether the limit leaves room for a peak; None where no limit is known."""
         if self.limit is None:
             return None
-        return self.peak_bytes - self.held_bytes <= self.limit.room
+        return peak_bytes - self.held_bytes <= self.limit.room
+
+    @property
+    def fit_seconds(self) -> float | None:
+        """CPU seconds of the fit, without a prediction; None if not known."""
+        return _fit_seconds(self.seconds)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers, ready for JSON."""
-        limit = None if self.limit is None else self.limit
+        limit = self.limit
         return {
             "model": self.model,
             "preset": self.preset,
@@ -98,27 +132,43 @@ class Estimate:
             "peak_bytes": self.peak_bytes,
             "base_bytes": self.base_bytes,
             "phases": [asdict(phase) for phase in self.phases],
+            "disk_bytes": self.disk_bytes,
+            "cpu_seconds": None if self.seconds is None else dict(self.seconds),
+            "fit_cpu_seconds": self.fit_seconds,
+            "most_fit_cpu_seconds": self.most_seconds,
             "limit": None
             if limit is None
             else {"bytes": limit.n_bytes, "room": limit.room, "words": str(limit)},
             "fits": self.fits,
+            "cheaper": [
+                {
+                    "settings": dict(each.change.settings),
+                    "change": str(each.change),
+                    "peak_bytes": each.peak_bytes,
+                    "disk_bytes": each.disk_bytes,
+                    "fit_cpu_seconds": each.seconds,
+                    "fits": self.has_room_for(each.peak_bytes),
+                }
+                for each in self.cheaper
+            ],
         }
 
 
-def estimate(
-    graph: Graph | GraphSizes,
+def estimate(  # noqa: PLR0913
+    graph: Graph | GraphSizes | FileSizes,
     model: NodeClassifier | str = "adagcn",
     *,
     preset: str | None = None,
     settings: Mapping[str, Any] = MappingProxyType({}),
     n_train: int | None = None,
     n_stop: int | None = None,
+    timed: bool = False,
 ) -> Estimate:
     """Tell what a fit will cost on a graph, before it starts.
 
     Parameters
     ----------
-    graph : Graph or GraphSizes
+    graph : Graph, GraphSizes or FileSizes
         The graph, or its counts alone.
     model : NodeClassifier or str
         A model, or the key of one.
@@ -129,11 +179,14 @@ def estimate(
     n_train, n_stop : int, optional
         Labeled nodes that will be trained on and stopped on. By default four fifths and one fifth
         of the graph's labels.
+    timed : bool
+        Whether to estimate CPU time as well, for which this machine is measured for about a second.
+        Known for AdaGCN's family alone.
 
     Returns
     -------
     Estimate
-        Peak memory by phase, and whether it fits.
+        Peak memory by phase, disk, time, whether it fits, and what would be cheaper.
 
     Raises
     ------
@@ -147,39 +200,112 @@ def estimate(
     >>> [phase.name for phase in found.phases]
     ['look', 'propagation', 'training', 'prediction']
     """
-    if not isinstance(graph, Graph | GraphSizes):
+    if not isinstance(graph, Graph | GraphSizes | FileSizes):
         raise InputError(
             "AGC-I2002",
             "graph must be a Graph, or the sizes of one",
             got=graph,
             fix="use load_dataset('cora') for a named data set, or Graph.from_store(folder)",
         )
-    sizes = GraphSizes.of(graph) if isinstance(graph, Graph) else graph
-    labels = _label_counts(sizes, n_train, n_stop)
-    where = graph if isinstance(graph, Graph) else _stand_in(sizes)
-    fitted = _on_graph(model, where, preset, settings)
+    question = _Question.about(graph)
+    fitted = _on_graph(model, question.stand_in, preset, settings)
     check_estimable(fitted)
-    held = own_memory()["VmRSS"] or _UNKNOWN_BASE
-    in_memory = sizes.graph_bytes if isinstance(graph, Graph) else 0.0
-    base = max(held - in_memory, 0.0) + LOADED_BY_A_FIT
-    start = base + sizes.graph_bytes
+    labels = _label_counts(question.sizes, n_train, n_stop)
+    memory = fit_memory(fitted, question.sizes, labels)
+    rates = _rates(fitted, memory) if timed else None
+    now = question.cost(fitted, labels, rates, Change())
+    changes = possible_changes(fitted, question.sizes, labels)
+    cost = partial(question.cost, fitted, labels, rates)
     return Estimate(
         model=fitted.model_key,
         preset=str(fitted.preset),
-        graph=MappingProxyType(sizes.facts()),
+        graph=MappingProxyType(question.sizes.facts()),
         n_train=labels.n_train,
         n_stop=labels.n_stop,
-        base_bytes=round(base),
-        phases=tuple(_phases(fit_moments(fitted, sizes, labels), start)),
+        base_bytes=round(question.base(fitted)),
+        phases=tuple(question.phases(fitted, memory)),
+        disk_bytes=now.disk_bytes,
+        seconds=_seconds(memory, rates),
+        most_seconds=_fit_seconds(_seconds(memory, rates, to_the_last_epoch=True)),
         limit=tightest_limit(),
-        held_bytes=held,
+        held_bytes=question.held,
+        cheaper=cheaper_of(changes, cost, now),
     )
 
 
-def _phases(moments: list[Moment], start: float) -> list[Phase]:
-    return [
-        Phase(moment.phase, moment.what, round(start + moment.n_bytes)) for moment in peaks(moments)
-    ]
+@dataclass(frozen=True)
+class _Question:
+    """What is asked about: a graph, where it is, and what the process holds already."""
+
+    sizes: GraphSizes
+    stand_in: Graph
+    held: int
+    graph_in_memory: float
+    reading: float = 0.0
+
+    @classmethod
+    def about(cls, graph: Graph | GraphSizes | FileSizes) -> _Question:
+        held = own_memory()["VmRSS"] or _UNKNOWN_BASE
+        if isinstance(graph, Graph):
+            sizes = GraphSizes.of(graph)
+            return cls(sizes, graph, held, sizes.graph_bytes)
+        sizes = graph if isinstance(graph, GraphSizes) else graph.sizes
+        reading = 0.0 if isinstance(graph, GraphSizes) else graph.reading_bytes
+        return cls(sizes, _stand_in(sizes), held, 0.0, reading)
+
+    def base(self, model: Any) -> float:
+        """Return the bytes of interpreter, libraries and all else beside the graph."""
+        return max(self.held - self.graph_in_memory, 0.0) + loaded_by_a_fit(model)
+
+    def phases(self, model: Any, memory: FitMemory) -> list[Phase]:
+        base, moments = self.base(model), list(memory.moments())
+        start = base + memory.sizes.graph_bytes
+        reading = [Phase("reading", "reading the file", round(base + self.reading))]
+        found = [_phase(moment, start) for moment in peaks(moments)]
+        return [*(reading if self.reading else []), *found]
+
+    def cost(self, model: Any, labels: LabelCounts, rates: Rates | None, change: Change) -> Cheaper:
+        """Return what the fit costs with something changed."""
+        changed = clone(model).set_params(**change.settings)
+        memory = fit_memory(changed, change.on(self.sizes), labels)
+        peak = max(phase.n_bytes for phase in self.phases(changed, memory))
+        disk = memory.disk_bytes if isinstance(memory, StoredMemory) else 0.0
+        return Cheaper(change, peak, round(disk), _fit_seconds(_seconds(memory, rates)))
+
+
+def _phase(moment: Moment, start: float) -> Phase:
+    return Phase(moment.phase, moment.what, round(start + moment.n_bytes))
+
+
+def _rates(model: Any, memory: FitMemory) -> Rates | None:
+    """Measure this machine at the work of a fit; None where its time is not known."""
+    if not isinstance(memory, BoostedMemory):
+        return None
+    settings, n_classes = memory.settings, max(memory.sizes.n_classes, 2)
+    if settings.first_layer_l2 == "auto":
+        settings = settings.model_copy(update={"first_layer_l2": 0.0})
+
+    def make_learner(generator: Any, n_features: int) -> Any:
+        return model.make_network(settings, n_features, n_classes, generator, torch.float32)
+
+    trains = settings.variant.learner != "ridge"
+    n_rows = memory.labels.n_train + memory.n_pseudo + memory.labels.n_stop
+    return measured_rates(memory.sizes, memory.n_columns, make_learner if trains else None, n_rows)
+
+
+def _seconds(
+    memory: FitMemory, rates: Rates | None, *, to_the_last_epoch: bool = False
+) -> dict[str, float] | None:
+    if rates is None or not isinstance(memory, BoostedMemory):
+        return None
+    return BoostedSeconds(memory, rates).by_phase(to_the_last_epoch=to_the_last_epoch)
+
+
+def _fit_seconds(seconds: Mapping[str, float] | None) -> float | None:
+    """Return the seconds of all phases of the fit itself."""
+    if seconds is None:
+        return None
+    return sum(each for name, each in seconds.items() if name != "prediction")
 
 
 def _on_graph(

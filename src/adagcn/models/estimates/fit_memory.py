@@ -6,20 +6,37 @@ import math
 import warnings
 from typing import Any
 
+import torch
+
 from adagcn.errors import InputError, PresetNotice
+from adagcn.models.estimates import network_memory
 from adagcn.models.estimates.boosted_memory import BoostedMemory, columns_used
 from adagcn.models.estimates.graph_sizes import GraphSizes
 from adagcn.models.estimates.moments import LabelCounts, Moment
+from adagcn.models.estimates.network_memory import NetworkMemory
+from adagcn.models.estimates.stored_memory import StoredMemory
 from adagcn.models.support import adapting
 from adagcn.models.support.boosted import BoostedClassifier
+from adagcn.models.support.network import Start
+from adagcn.models.support.problem import look_fits
 
-# What libraries load when a fit first calls them, beyond what an import loads.
-LOADED_BY_A_FIT = 30 * 2**20
+# What libraries load when a fit first calls them, beyond what an import loads: for products, and
+# for PyTorch's gradients and optimizers.
+_LOADED_BY_PRODUCTS, _LOADED_BY_TRAINING = 30 * 2**20, 95 * 2**20
+
+FitMemory = BoostedMemory | NetworkMemory
+
+
+def is_boosted(model: Any) -> bool:
+    """Return whether a model is one of AdaGCN's family."""
+    return isinstance(model, BoostedClassifier)
 
 
 def is_estimable(model: Any) -> bool:
     """Return whether the cost of a model's fit is known in advance."""
-    return isinstance(model, BoostedClassifier) and getattr(model, "learner", None) is None
+    if is_boosted(model):
+        return getattr(model, "learner", None) is None
+    return model.model_key in network_memory.KEYS
 
 
 def check_estimable(model: Any) -> None:
@@ -27,16 +44,22 @@ def check_estimable(model: Any) -> None:
     if is_estimable(model):
         return
     own = getattr(model, "learner", None)
+    known = ", ".join(("adagcn", "adasgc", "mlp", "logistic", *network_memory.KEYS))
     raise InputError(
         "AGC-I2001",
         "the cost of this model's fit cannot be told in advance",
         got=model.model_key if own is None else own,
-        fix="use a model of AdaGCN's family (adagcn, adasgc, mlp, logistic) with its own learners",
+        fix=f"use one of {known}, without a learner of your own",
     )
 
 
-def fit_moments(model: Any, sizes: GraphSizes, labels: LabelCounts) -> list[Moment]:
-    """Return what a fit and a prediction for all nodes hold, moment by moment.
+def loaded_by_a_fit(model: Any) -> int:
+    """Return the bytes of libraries that a fit loads beyond an import."""
+    return _LOADED_BY_PRODUCTS if is_boosted(model) else _LOADED_BY_TRAINING
+
+
+def fit_memory(model: Any, sizes: GraphSizes, labels: LabelCounts) -> FitMemory:
+    """Return what a fit and a prediction for all nodes hold.
 
     Parameters
     ----------
@@ -47,28 +70,41 @@ def fit_moments(model: Any, sizes: GraphSizes, labels: LabelCounts) -> list[Mome
     labels : LabelCounts
         Labeled nodes.
     """
-    settings = settings_in_force(model, labels)
-    return list(boosted_memory(model, settings, sizes, labels).moments())
-
-
-def boosted_memory(
-    model: Any, settings: Any, sizes: GraphSizes, labels: LabelCounts
-) -> BoostedMemory:
-    """Return the memory of a boosted fit with some settings."""
+    settings = settings_in_force(model, sizes, labels)
+    if not is_boosted(model):
+        return NetworkMemory(sizes, settings, labels, _n_parameters(model, settings, sizes))
     shapes = model.parameter_shapes(settings, columns_used(sizes, settings), sizes.n_classes)
     n_parameters = sum(math.prod(shape) for shape in shapes.values())
-    return BoostedMemory(sizes, settings, labels, n_parameters)
+    kind = StoredMemory if sizes.is_stored else BoostedMemory
+    return kind(sizes, settings, labels, n_parameters)
 
 
-def settings_in_force(model: Any, labels: LabelCounts) -> Any:
+def fit_moments(model: Any, sizes: GraphSizes, labels: LabelCounts) -> list[Moment]:
+    """Return the same, moment by moment."""
+    return list(fit_memory(model, sizes, labels).moments())
+
+
+def settings_in_force(model: Any, sizes: GraphSizes, labels: LabelCounts) -> Any:
     """Return the settings that a fit would use, without the words it would say of them.
 
-    Without stopping nodes, a preset that looks at the graph falls back to ``instant``.
+    A preset that looks at the graph falls back to ``instant`` without stopping nodes, and to
+    ``tuned`` where the hops of a store are too large to look at.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PresetNotice)
         settings = model.resolved_settings()
-        if isinstance(model, BoostedClassifier) and adapting.is_open(settings):
-            if labels.n_stop == 0:
-                return model.resolved_settings("instant")
+        if not is_boosted(model) or not adapting.is_open(settings):
+            return settings
+        if labels.n_stop == 0:
+            return model.resolved_settings("instant")
+        hop = float(sizes.n_nodes) * sizes.n_features * sizes.value_bytes
+        if sizes.is_stored and not look_fits(hop, sizes.n_stored):
+            return model.resolved_settings("tuned")
     return settings
+
+
+def _n_parameters(model: Any, settings: Any, sizes: GraphSizes) -> int:
+    """Return the parameters of a network that is only planned, without memory."""
+    start = Start(sizes.n_features, max(sizes.n_classes, 1), None, torch.float32)
+    network = model.system.make_network(settings, start)
+    return sum(parameter.numel() for parameter in network.parameters())

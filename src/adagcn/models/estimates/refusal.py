@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import clone
+
 from adagcn.engines.memory import ASKED_LIMIT, in_gib, tightest_limit
 from adagcn.errors import AdaGCNError, ResourceError
 from adagcn.graph import Graph
-from adagcn.models.estimates.fit_memory import fit_moments, is_estimable
+from adagcn.models.estimates.cheaper import possible_changes
+from adagcn.models.estimates.fit_memory import fit_memory, fit_moments, is_estimable
 from adagcn.models.estimates.graph_sizes import GraphSizes
 from adagcn.models.estimates.moments import LabelCounts, Moment
 from adagcn.models.support.labels import FitCall
@@ -41,9 +44,28 @@ def check_fit(model: Any, call: FitCall) -> None:
         f"{limit}, of which {in_gib(limit.room)} is left",
         got=f"{graph.n_nodes:,} nodes × {graph.n_features:,} feature columns, "
         f"{graph.adjacency.nnz:,} stored edges",
-        fix="lower max_features, or put the graph into a store (graph.to_store(folder), then "
-        f"Graph.from_store(folder)); {ASKED_LIMIT}=none in the environment lets it try",
+        fix=f"{_smaller(model, call, limit.room)}; or let it try all the same, with "
+        f"{ASKED_LIMIT}=none in the environment",
     )
+
+
+def _smaller(model: Any, call: FitCall, room: int) -> str:
+    """Return what to do instead: the changes that would fit, or what takes the least."""
+    sizes, labels = GraphSizes.of(model.graph), _counts(model, call)
+    found = []
+    for change in possible_changes(model, sizes, labels):
+        changed = clone(model).set_params(**change.settings)
+        moments = fit_memory(changed, change.on(sizes), labels).moments()
+        peak = max(each.n_bytes for each in moments if each.phase != "prediction")
+        found.append((peak, change))
+    found.sort(key=lambda pair: pair[0])
+    enough = [f"{change} ({in_gib(peak)})" for peak, change in found if peak <= room]
+    if enough:
+        return f"one of these would fit: {', '.join(enough[:3])}"
+    if not found:
+        return "use a machine with more memory"
+    peak, change = found[0]
+    return f"the least is {change} ({in_gib(peak)}); use fewer columns or more memory"
 
 
 def _worst_moment(model: Any, call: FitCall) -> Moment | None:

@@ -336,9 +336,14 @@ def feature_rows(graph: Graph, feature_norm: str) -> Any:
 
 def fits_into_memory(graph: Graph) -> bool:
     """Return whether a fit on a stored graph could be done in half of the machine's memory."""
+    n_values = graph.n_nodes * graph.n_features
+    return look_fits(n_values * graph.features.dtype.itemsize, graph.adjacency.nnz)
+
+
+def look_fits(hop_bytes: float, n_stored: int) -> bool:
+    """Return the same, from the bytes of a dense hop and the stored values of the adjacency."""
     there_is = usable_memory()
-    n_bytes = ROOM_OF_A_HOP * graph.n_nodes * graph.n_features * graph.features.dtype.itemsize
-    return there_is is None or n_bytes + 12.0 * graph.adjacency.nnz <= there_is / 2
+    return there_is is None or ROOM_OF_A_HOP * hop_bytes + 12.0 * n_stored <= there_is / 2
 
 
 def row_preparation(
