@@ -64,6 +64,7 @@ def test_numbers_in_sentences_are_what_the_ledger_has(tool, ledger):
 
 
 FACTS = {
+    "metric": "accuracy",
     "rows": [
         {
             "label": label,
@@ -79,6 +80,7 @@ FACTS = {
                     "init": init,
                     "accuracy": 0.5 + shift + 0.01 * split * init,
                     "accuracy_by_depth": [0.25, 0.5 + shift + 0.01 * split * init],
+                    "balanced_accuracy": 0.5 + 2 * shift,
                 }
                 for split in (0, 10, 9)
                 for init in (0, 1)
@@ -117,6 +119,12 @@ def test_a_number_is_the_one_that_its_source_names(tool, source, shown):
     filled = tool.with_numbers(page, lambda words: asked.append(words) or FACTS)
     assert filled == f"It is <!-- n: {source} -->{shown}<!-- /n --> %."
     assert asked == ([] if source.startswith("performance") else [source.split(" / ")[0]])
+
+
+def test_a_difference_is_one_of_the_metric_that_was_asked_for(tool):
+    page = "It is <!-- n: t / A, new / Cora / minus B -->1<!-- /n -->."
+    filled = tool.with_numbers(page, lambda _: {**FACTS, "metric": "balanced_accuracy"})
+    assert "+50.00 [50.00, 50.00]" in filled
 
 
 @pytest.mark.parametrize(

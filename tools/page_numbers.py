@@ -66,7 +66,14 @@ class _Cells:
     """The cells of an experiment by row and column."""
 
     def __init__(self, facts: Facts) -> None:
-        self.rows = {(each["label"], each["column"]): each for each in facts["rows"]}
+        metric = facts["metric"]
+        self.rows = {
+            (each["label"], each["column"]): {
+                **each,
+                "runs": [{**run, "score": run[metric]} for run in each["runs"]],
+            }
+            for each in facts["rows"]
+        }
         self.times = {(each["label"], each["column"]): each for each in facts["timing"]}
 
 
@@ -86,8 +93,8 @@ def _of_a_cell(cells: _Cells, row: str, column: str, what: str) -> str:
 
 def _of_first_layers(cell: Mapping[str, Any], depth: int) -> Mapping[str, Any]:
     """Return a cell as if its runs had ended at a depth; a run with fewer layers is an error."""
-    runs = [{**run, "accuracy": run["accuracy_by_depth"][depth - 1]} for run in cell["runs"]]
-    return {**cell, "runs": runs, "mean": np.mean([run["accuracy"] for run in runs])}
+    runs = [{**run, "score": run["accuracy_by_depth"][depth - 1]} for run in cell["runs"]]
+    return {**cell, "runs": runs, "mean": np.mean([run["score"] for run in runs])}
 
 
 _BY_DEPTH: Mapping[str, Callable[[Mapping[str, Any], int], str]] = {
@@ -124,7 +131,7 @@ def _paired(one: Mapping[str, Any], other: Mapping[str, Any]) -> Any:
 def _grid(cell: Mapping[str, Any], splits: list[str], inits: list[int]) -> Any:
     grid = np.full((len(splits), len(inits)), np.nan)
     for run in cell["runs"]:
-        grid[splits.index(run["split"]), inits.index(run["init"])] = run["accuracy"]
+        grid[splits.index(run["split"]), inits.index(run["init"])] = run["score"]
     return grid
 
 

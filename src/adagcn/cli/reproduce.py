@@ -204,7 +204,8 @@ def _chosen(spec: Spec, datasets: str | None, models: str | None, presets: str |
             got=f"--datasets {datasets}, --models {models}, --presets {presets}",
             fix="leave one of them out",
         )
-    return spec.model_copy(update={"columns": columns, "rows": rows})
+    used = [column for column in columns if any(spec.has(row, column) for row in rows)]
+    return spec.model_copy(update={"columns": used, "rows": rows})
 
 
 def _capped(spec: Spec, splits: int | None, inits: int | None) -> Spec:
