@@ -90,14 +90,15 @@ class CutRows:
             shape = (len(ends) - 1, len(halo))
             return sparse.csr_array((values, columns, ends), shape=shape, copy=False), halo
         rows = RowBlocks(self.ends).rows(number)
-        degrees = self._degrees()
+        degrees = self.degrees()
         made, halo = propagator_rows(
             adjacency, rows, degrees, self.normalization, np.dtype(self.dtype)
         )
         write_sealed(path, [made.data, made.indices, made.indptr, halo])
         return made, halo
 
-    def _degrees(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def degrees(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the row and column sums of A + I."""
         out_degree, in_degree = (mapped(self._path(name)) for name in _DEGREES)
         return out_degree, in_degree
 

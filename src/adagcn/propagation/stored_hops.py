@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import count
 from pathlib import Path
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adagcn.engines import current_engine
+from adagcn.errors import IntegrityError
 from adagcn.formats.build_folder import MANIFEST, make_folder
 from adagcn.formats.graph_store import (
     StoredArrays,
@@ -33,8 +35,23 @@ from adagcn.graph import Features
 from adagcn.propagation.blocks import root_mean_square, row_blocks, used_up
 from adagcn.propagation.cut_rows import CutRows
 from adagcn.propagation.hops import DENSE_ABOVE
+from adagcn.propagation.kept_files import (
+    RECORD,
+    EarlierHops,
+    KeptFiles,
+    KeptRecord,
+    RowsToCompute,
+    keep_folder,
+    record_of,
+)
 from adagcn.propagation.normalize import Normalization
-from adagcn.propagation.row_blocks import HopFiles, RowBlocks, next_rows, take_rows
+from adagcn.propagation.row_blocks import (
+    HopFiles,
+    RowBlocks,
+    next_rows,
+    propagator_rows,
+    take_rows,
+)
 
 BLOCK_BYTES = 2**26  # of a block's rows and of its part of Â
 JOURNAL = "blocks.jsonl"
@@ -54,12 +71,15 @@ class InputRows:
         Which feature columns; None for all.
     is_sparse : bool
         Whether rows are given as a sparse matrix.
+    digest : str or None
+        Of the graph whose rows they are; None: of whatever the store holds.
     """
 
     store: Path
     prepare: Callable[[Features], Features] | None
     columns: NDArray[np.int64] | None
     is_sparse: bool
+    digest: str | None = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -74,7 +94,20 @@ class InputRows:
     @property
     def stored(self) -> Any:
         """The features as they are in the store."""
-        return _arrays(self.store).features
+        return self.arrays.features
+
+    @property
+    def arrays(self) -> StoredArrays:
+        """The arrays of the store, which must be those of the same graph as ever."""
+        arrays = _arrays(self.store)
+        if self.digest not in (None, arrays.manifest.input_digest):
+            raise IntegrityError(
+                "AGC-G1912",
+                f"the store {str(self.store)!r} was updated while its hops were computed",
+                got=arrays.manifest.input_digest,
+                fix="open it again with Graph.from_store, and start again",
+            )
+        return arrays
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -187,7 +220,7 @@ class _Done:
 
 def make_block(step: _Step, plan: StepPlan) -> _Done:
     """Make a block of the hop after another, and write it."""
-    arrays = _arrays(plan.inputs.store)
+    arrays = plan.inputs.arrays
     rows = plan.blocks.rows(step.block)
     propagator, halo = plan.cut.block(step.block, arrays.adjacency)
     if step.hop == 1:
@@ -205,6 +238,39 @@ def make_block(step: _Step, plan: StepPlan) -> _Done:
     files = plan.files(step.hop, is_sparse=not isinstance(made, np.ndarray))
     n_stored = made.size if isinstance(made, np.ndarray) else made.nnz
     return _Done(files.write(step.block, made), int(n_stored))
+
+
+@dataclass(frozen=True)
+class _Patch:
+    """One block of a dense hop of which some rows are kept and the others, ``nodes``, are not."""
+
+    hop: int
+    block: int
+    nodes: NDArray[np.int64]
+    kept: HopFiles
+
+
+def patch_block(step: _Patch, plan: StepPlan) -> _Done:
+    """Make the rows of a block that differ from kept ones, and write the block whole."""
+    arrays, rows = plan.inputs.arrays, plan.blocks.rows(step.block)
+    propagator, halo = propagator_rows(
+        arrays.adjacency, step.nodes, plan.cut.degrees(), plan.cut.normalization, plan.cut.dtype
+    )
+
+    def gather(columns: slice) -> Features:
+        if step.hop == 1:
+            return plan.inputs.rows(halo, columns)
+        return plan.files(step.hop - 1, is_sparse=False).halo_rows(halo, columns)
+
+    own = plan.inputs.rows(step.nodes) if plan.teleport else None
+    made = next_rows(propagator, gather, plan.inputs.shape[1], own, plan.teleport)
+    assert isinstance(made, np.ndarray)
+    whole = np.empty((rows.stop - rows.start, made.shape[1]), dtype=made.dtype)
+    is_kept = np.ones(len(whole), dtype=bool)
+    is_kept[step.nodes - rows.start] = False
+    whole[~is_kept] = made
+    whole[is_kept] = step.kept.gathered(rows.start + np.flatnonzero(is_kept))
+    return _Done(plan.files(step.hop, is_sparse=False).write(step.block, whole), int(whole.size))
 
 
 def make_dense(step: _Step, plan: StepPlan) -> _Done:
@@ -256,24 +322,77 @@ class StoredSource:
     @cached_property
     def key(self) -> str:
         """What all hops depend on besides the store, in a few letters: the name of a folder."""
+        return self._letters(_arrays(self.store).manifest.input_digest)
+
+    @cached_property
+    def settings_key(self) -> str:
+        """The same of all graphs that the store held: which kept hops may be of use."""
+        return self._letters("")
+
+    def _letters(self, digest: str) -> str:
         columns = b"" if self.columns is None else self.columns.astype("<i8").tobytes()
         facts = [self.named, self.normalization, self.teleport, str(self.dtype), BLOCK_BYTES]
         said = json.dumps(facts)
-        digest = _arrays(self.store).manifest.input_digest
         return hashlib.sha256(f"{digest} {said}".encode() + columns).hexdigest()[:16]
 
     def first(self) -> StoredHop:
         """Return hop 0, which is the stored features themselves."""
+        return self._first(is_kept=False)
+
+    def keep_hops(self, n_hops: int) -> KeptFiles:
+        """Compute the first hops and let them stay in the store."""
+        hop = self._first(is_kept=True)
+        for _ in range(1, n_hops):
+            hop = hop.next()
+        return KeptFiles(self.store, self.settings_key)
+
+    def _first(self, *, is_kept: bool) -> StoredHop:
         arrays = _arrays(self.store)
-        inputs = InputRows(self.store, self.prepare, self.columns, self._stays_sparse(arrays))
+        digest = arrays.manifest.input_digest
+        is_sparse = self._stays_sparse(arrays)
+        inputs = InputRows(self.store, self.prepare, self.columns, is_sparse, digest)
         # Rounded up to a power of two: streams of about as many columns share their blocks of Â.
         row_bytes = 1 << (inputs.shape[1] * self.dtype.itemsize - 1).bit_length()
-        blocks = RowBlocks.cut(arrays.adjacency.indptr, row_bytes, BLOCK_BYTES)
         place = Workplace(self.store / "hops" / self.key)
         self._places.add(place)
+        blocks, earlier = RowBlocks.cut(arrays.adjacency.indptr, row_bytes, BLOCK_BYTES), None
+        if place.folder.name == self.key:  # not that of a second stream at the same time
+            earlier = EarlierHops.found(place.folder, self.settings_key, arrays)
+            cost = np.arange(inputs.shape[0] + 1) * row_bytes + 12 * arrays.adjacency.indptr
+            blocks = self._kept_blocks(blocks, cost, place.folder, earlier, is_kept)
+        place.refill = None if earlier is None else _Refill(earlier)
         cut = CutRows.of(arrays, blocks, self.normalization, self.dtype.str)
         plan = StepPlan(place.folder, inputs, cut, self.teleport)
         return StoredHop(plan, 0, inputs.is_sparse, place)
+
+    def _kept_blocks(
+        self,
+        cut: RowBlocks,
+        cost: NDArray[Any],
+        folder: Path,
+        earlier: EarlierHops | None,
+        is_kept: bool,
+    ) -> RowBlocks:
+        """Return the blocks of hops that are kept, or that follow kept ones of an earlier graph."""
+        record = record_of(folder)
+        if record is not None:
+            return RowBlocks(np.array(record.ends, dtype=np.int64))
+        if earlier is None and not is_kept:
+            return cut
+        arrays = _arrays(self.store)
+        ends = cut.ends if earlier is None else earlier.ends(cut, cost)
+        if earlier is not None or not np.array_equal(ends, cut.ends):
+            for left in folder.glob("hop-*"):  # of a stream with other blocks
+                shutil.rmtree(left, ignore_errors=True)
+        record = KeptRecord(
+            settings=self.settings_key,
+            input_digest=arrays.manifest.input_digest,
+            ends=ends.tolist(),
+            normalization=self.normalization,
+            teleport=self.teleport,
+        )
+        keep_folder(folder, arrays, record)
+        return RowBlocks(ends)
 
     @property
     def n_columns(self) -> int:
@@ -310,11 +429,12 @@ class StoredSource:
 class Workplace:
     """The folder of one stream of hops, which no other stream may use at the same time.
 
-    It is removed when the last hop of the stream is gone. A process that is killed leaves it, and
-    the next stream with the same settings goes on with what is finished in it.
+    It is removed when the last hop of the stream is gone, unless its hops are kept. A process that
+    is killed leaves it, and the next stream with the same settings goes on with what is finished.
     """
 
     def __init__(self, folder: Path) -> None:
+        self.refill: _Refill | None = None
         self.folder, self._lock = _claimed(folder)
         self._end = weakref.finalize(self, _leave, self.folder, self._lock)
         self._end.atexit = False
@@ -352,8 +472,13 @@ def _locked(path: Path) -> IO[bytes] | None:
 
 
 def _leave(folder: Path, lock: IO[bytes]) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+    if not _is_kept(folder):
+        shutil.rmtree(folder, ignore_errors=True)
     lock.close()
+
+
+def _is_kept(folder: Path) -> bool:
+    return (folder / RECORD).is_file()
 
 
 class StoredHop:
@@ -412,6 +537,9 @@ class StoredHop:
             raise used_up()
         number, plan = self.number + 1, self._plan
         journal = _Journal(plan, number)
+        refill = self._place.refill
+        if refill is not None:
+            refill.fill(plan, number, journal, is_sparse=self._is_sparse)
         steps = [
             _Step(number, block, self._is_sparse)
             for block in range(len(plan.blocks))
@@ -423,7 +551,10 @@ class StoredHop:
             )
         made = self._complete(number, journal)
         self._used_up = True
-        if self.number:
+        if refill is not None and refill.is_last(number):
+            refill.end()
+            self._place.refill = None
+        if self.number and not _is_kept(plan.work):
             shutil.rmtree(plan.work / f"hop-{self.number:04d}", ignore_errors=True)
         return made
 
@@ -453,6 +584,87 @@ class StoredHop:
         for block in range(len(steps)):
             for name in sparse_files.names(block):
                 (sparse_files.folder / name).unlink(missing_ok=True)
+
+
+class _Refill:
+    """Fills hops with what is still right of the kept hops of an earlier graph."""
+
+    def __init__(self, earlier: EarlierHops) -> None:
+        self._earlier, self._to_compute = earlier, RowsToCompute(earlier)
+        self._ends = np.array(earlier.record.ends, dtype=np.int64)
+
+    def fill(self, plan: StepPlan, number: int, journal: _Journal, *, is_sparse: bool) -> None:
+        """Link or patch the blocks of a hop that need not be made anew."""
+        to_compute = self._to_compute
+        changed = to_compute.of(number)
+        if changed is None:
+            self._tell()
+            return
+        before = replace(plan, work=self._earlier.folder, cut=replace(plan.cut, ends=self._ends))
+        kept = before.files(number, is_sparse=False)
+        there = None if is_sparse else self._whole(before, number)
+        n_rows = len(changed) if there is None else 0
+        patches: list[_Patch] = []
+        for block in range(len(plan.blocks)) if there is not None else ():
+            rows = plan.blocks.rows(block)
+            nodes = rows.start + np.flatnonzero(changed[rows])
+            n_rows += len(nodes)
+            if block in journal.whole():
+                continue
+            twin = _block_of(self._ends, rows)
+            if there is not None and twin is not None and not len(nodes):
+                done = _linked(there.done(twin), kept, plan.files(number, is_sparse=False), block)
+                journal.add(_Step(number, block, False), done)
+            else:
+                patches.append(_Patch(number, block, nodes, kept))
+        if patches:
+            current_engine().map(
+                patch_block,
+                patches,
+                plan,
+                on_result=lambda i, done: journal.add(_Step(number, patches[i].block, False), done),
+            )
+        to_compute.rows += [0] * (number - len(to_compute.rows))  # hops that were left by a kill
+        to_compute.rows.append(n_rows)
+        self._tell()
+
+    def _whole(self, before: StepPlan, number: int) -> _Journal | None:
+        """Return the journal of a kept hop if it is there, dense and not damaged."""
+        if not (before.work / f"hop-{number:04d}" / JOURNAL).is_file():
+            return None
+        journal = _Journal(before, number)
+        is_whole = len(journal.whole()) == len(before.blocks) and journal.is_dense()
+        return journal if is_whole else None
+
+    def _tell(self) -> None:
+        self._earlier.tell(self._to_compute.rows, self._to_compute.whole)
+
+    def is_last(self, number: int) -> bool:
+        """Return whether no later hop is kept."""
+        return not (self._earlier.folder / f"hop-{number + 1:04d}").exists()
+
+    def end(self) -> None:
+        """Remove the earlier hops: all of them have followed."""
+        self._earlier.remove()
+
+
+def _block_of(ends: NDArray[np.int64], rows: slice) -> int | None:
+    """Return the block with just these rows, if there is one."""
+    place = int(np.searchsorted(ends, rows.start))
+    there = place + 1 < len(ends) and ends[place] == rows.start and ends[place + 1] == rows.stop
+    return place if there else None
+
+
+def _linked(done: _Done, kept: HopFiles, files: HopFiles, block: int) -> _Done:
+    """Let a block be the file of a kept one, whose digest was just found to be right."""
+    ((old, file),), (new,) = done.files.items(), files.names(block)
+    path = files.folder / new
+    path.unlink(missing_ok=True)
+    try:
+        os.link(kept.folder / old, path)
+    except OSError:  # a file system that knows no links
+        shutil.copyfile(kept.folder / old, path)
+    return _Done({new: file}, done.n_stored)
 
 
 class _Journal:
@@ -489,6 +701,10 @@ class _Journal:
     def is_dense(self) -> bool:
         """Return whether the blocks are dense."""
         return all(len(each.files) == 1 for each in self._done.values())
+
+    def done(self, block: int) -> _Done:
+        """Return what was written of a block."""
+        return self._done[block]
 
     def n_stored(self) -> int:
         """Return how many values are stored in all."""

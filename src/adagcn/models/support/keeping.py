@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from adagcn.errors import InputError
 from adagcn.graph import Graph
 from adagcn.models.support import problem as problems
+from adagcn.propagation.kept_files import KeptFiles
 from adagcn.propagation.kept_hops import KeptHops
 
 if TYPE_CHECKING:
     from adagcn.models.support.boosted_scoring import FittedEnsemble
 
 
-def kept_hops(model: FittedEnsemble, graph: Graph | None) -> KeptHops:
+def kept_hops(model: FittedEnsemble, graph: Graph | None) -> KeptHops | KeptFiles:
     """Return the hops that a model looks at; see ``FittedEnsemble.keep_hops``."""
     if not model.on_graph_:
         raise InputError(
@@ -23,16 +24,14 @@ def kept_hops(model: FittedEnsemble, graph: Graph | None) -> KeptHops:
             fix="fit with AdaGCNClassifier(graph) to classify nodes of a graph",
         )
     graph = problems.graph_to_score(model, graph)
-    if graph.store is not None:
-        raise InputError(
-            "AGC-I1902",
-            "hops are kept of a graph in memory, and this one is in a store",
-            got=graph,
-            fix="predict without keep_hops",
-        )
-    source = problems.graph_source(model, graph, model.fitted_settings())
-    n_hops, before = len(model.layers_), vars(model).get("kept_hops_")
-    if before is None:
+    settings, n_hops = model.fitted_settings(), len(model.layers_)
+    if model.coordinates_ is None:
+        scale = model.column_scale_
+        stored = problems.stored_source(graph, model.columns_, settings, scale)
+        if stored is not None:
+            return stored.keep_hops(n_hops)
+    source = problems.graph_source(model, graph, settings)
+    before = vars(model).get("kept_hops_")
+    if not isinstance(before, KeptHops):
         return KeptHops.of(source, graph.node_ids, n_hops)
-    kept: KeptHops = before.moved_to(source, graph.node_ids, n_hops)
-    return kept
+    return before.moved_to(source, graph.node_ids, n_hops)
