@@ -63,6 +63,22 @@ def test_an_update_is_a_build_of_all_tables(run_cli, tmp_path):
     assert run_cli("store", "update", tmp_path / "s").code == 3
 
 
+def test_kept_hops_follow_an_update(run_cli, store, tmp_path):
+    model = tmp_path / "m.adagcn"
+    words = ["--split", "val:0", "--preset", "instant", "--out", model]
+    assert run_cli("fit", store, *words).code == 0
+    kept = run_cli("store", "keep-hops", store, "--model", model, "--json").facts
+    assert kept["shares"] is None
+    assert kept["bytes"] > 0
+    new = tmp_path / "e.csv"
+    new.write_text("s,t\n4,7\n")
+    assert run_cli("store", "update", store, "--edges", new).code == 0
+    outcome = run_cli("store", "keep-hops", store, "--model", model)
+    assert "of hop 0" in " ".join(outcome.stdout.split())
+    assert "removed" in run_cli("store", "drop-hops", store).stdout
+    assert run_cli("store", "info", store, "--json").facts["bytes_of_hops"] == 0
+
+
 def test_engine_options_of_a_graph_in_memory_are_refused(run_cli):
     outcome = run_cli("fit", "cora", "--workers", 2)
     assert outcome.code == 3

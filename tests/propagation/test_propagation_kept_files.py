@@ -86,8 +86,10 @@ UPDATES = {
     ("directed", "how"),
     [
         (False, {}),
-        (True, {"normalization": "symmetric", "teleport": 0.1}),
-        (False, {"normalization": "random_walk", "teleport": 0.0}),
+        pytest.param(True, {"normalization": "symmetric", "teleport": 0.1}, marks=pytest.mark.full),
+        pytest.param(
+            False, {"normalization": "random_walk", "teleport": 0.0}, marks=pytest.mark.full
+        ),
     ],
 )
 def test_kept_hops_follow_an_update_to_the_bit(update, directed, how, tmp_path):
@@ -136,6 +138,7 @@ def test_a_change_that_reaches_most_is_computed_whole_and_said(tmp_path):
     assert record.rows == [0]
 
 
+@pytest.mark.full
 def test_several_workers_patch_the_same_bits(tmp_path):
     store = ring(tmp_path)
     source_of(store).keep_hops(N_HOPS)

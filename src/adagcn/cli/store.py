@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from adagcn.cli.engine_options import EngineOptions
 from adagcn.cli.graph_options import GraphOptions, graph_facts, graph_rows, reading_rows
 from adagcn.cli.options import Common, with_option_groups
 from adagcn.cli.output import facts_table, print_json, screen
 from adagcn.cli.store_build import BuildOptions, build_from
 from adagcn.cli.store_update import UpdateOptions
-from adagcn.errors import IntegrityError, counted
+from adagcn.errors import InputError, IntegrityError, counted
 
 store_app = typer.Typer(help="Keep a graph in a folder of files that are read piece by piece.")
 
@@ -82,6 +83,73 @@ def update(store: Store, options: UpdateOptions, common: Common) -> None:
     rows = [("update", str(change)), ("written", written), ("digest", change.digest)]
     read = [("" if number else "read", said) for number, said in enumerate(change.changes)]
     screen().print(facts_table([*rows, *read]))
+
+
+@store_app.command("keep-hops")
+@with_option_groups
+def keep_hops(
+    store: Store,
+    engines: EngineOptions,
+    common: Common,
+    model: Annotated[
+        Path, typer.Option("--model", metavar="MODEL", help="A model saved by adagcn fit --out.")
+    ],
+) -> None:
+    """Keep the hops that a model looks at in the store, so that updates cost what they change.
+
+    From then on, predictions of this model on the store read the kept hops. After an update of the
+    store, only rows within reach of the change are computed again, by the next prediction or by
+    this command, which says which share of the rows that was:
+
+    adagcn store keep-hops big --model model.adagcn
+
+    adagcn store update big --edges new.csv
+
+    adagcn store keep-hops big --model model.adagcn
+    """
+    from adagcn.engines.threads import threads
+    from adagcn.graph import Graph
+    from adagcn.models.support.registry import load_model
+
+    graph = Graph.from_store(store)
+    fitted = load_model(model, graph=graph)
+    if not hasattr(fitted, "keep_hops"):
+        raise InputError(
+            "AGC-I1902",
+            f"a model of kind {fitted.model_key} is no sum over hops: there are none to keep",
+            got=str(model),
+            fix="give a model of adagcn, adasgc, mlp or logistic",
+        )
+    with threads(common.threads), engines.for_hops(graph):
+        kept = fitted.keep_hops().kept_hops_
+    update = kept.last_update
+    facts = {
+        "store": store,
+        "hops": len(fitted.layers_),
+        "bytes": kept.n_bytes,
+        "shares": None if update is None else update.shares,
+        "whole": None if update is None else update.whole,
+    }
+    if common.as_json:
+        print_json(facts)
+        return
+    size = f"{counted(len(fitted.layers_), 'hop')}, {kept.n_bytes / 1e6:,.1f} MB"
+    rows = [("kept", size), *([] if update is None else [("computed", str(update))])]
+    screen().print(facts_table(rows))
+
+
+@store_app.command("drop-hops")
+@with_option_groups
+def drop_hops(store: Store, common: Common) -> None:
+    """Remove the hops that keep-hops has left in a store."""
+    from adagcn.data.stores import GraphStore
+    from adagcn.propagation.kept_files import drop_kept
+
+    n_bytes = drop_kept(Path(GraphStore(store).path))
+    if common.as_json:
+        print_json({"store": store, "bytes": n_bytes})
+        return
+    screen().print(f"Kept hops removed from {store}: {n_bytes / 1e6:,.1f} MB.")
 
 
 @store_app.command("info")
