@@ -131,6 +131,9 @@ _EXTRA: dict[str, dict[str, Any]] = {
     },
     "start": {"beyond them": lambda facts: f"{facts['beyond_reference']:+.2f} s"},
     "scale": {"peak memory": _megabytes, "of data": _over_data},
+    "stored_hop": {"own memory": _megabytes},
+    "stored_growth": {"own memory": _megabytes},
+    "stored_run": {"peak of its group": _megabytes},
     "reading": {"peak memory": _megabytes, "of the file": _over_data},
     "building": {
         "on the clock": lambda facts: f"{facts['seconds']:.1f} s",

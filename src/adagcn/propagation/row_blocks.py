@@ -137,16 +137,19 @@ class HopFiles:
         """Return the rows of nodes in ascending order: each block fills a slice of the result."""
         if self.is_sparse:
             return self.gathered(halo)
+        cuts = np.searchsorted(halo, self.blocks.ends)
+        touched = np.flatnonzero(np.diff(cuts)).tolist()
+        if len(touched) == 1 and int(halo[-1]) - int(halo[0]) + 1 == len(halo):  # as they stand
+            start = int(halo[0] - self.blocks.ends[touched[0]])
+            return self.read(touched[0])[start : start + len(halo), columns]
         width = len(range(*columns.indices(self.n_columns)))
         rows = np.empty((len(halo), width), dtype=self.read(0).dtype)
-        cuts = np.searchsorted(halo, self.blocks.ends)
 
         def fill(block: int) -> None:
             some = slice(cuts[block], cuts[block + 1])
             places = halo[some] - self.blocks.ends[block]
             take_rows(self.read(block), places, columns, rows[some])
 
-        touched = np.flatnonzero(np.diff(cuts)).tolist()
         if touched:
             spread(fill, touched)
         return rows
@@ -299,7 +302,7 @@ def _multiply(
     parts: list[tuple[slice, Tensor]], values: NDArray[Any], result: NDArray[Any]
 ) -> None:
     """Write the product of Â and some columns; sums are those of a product on one thread."""
-    dense = torch.from_numpy(np.ascontiguousarray(values))
+    dense = readable_tensor(np.ascontiguousarray(values))
 
     def fill_rows(part: tuple[slice, Tensor]) -> None:
         rows, matrix = part
