@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from adagcn.data import make_split
+from adagcn.data.converted import write_converted
 from adagcn.data.generators import weak_dense
+from adagcn.data.nodesets import Split
 from adagcn.errors import InputError
 from adagcn.experiments.campaign import load_graphs, load_splits, plan
 from adagcn.experiments.spec_files import load_spec
@@ -104,3 +106,18 @@ def test_the_development_graphs_are_read_and_split(dataset_dir):
     assert sizes["Minesweeper"] == {"train": 5000, "stop": 2500, "score": 2500}
     assert sizes["LastFM"]["stop"] == 500
     assert len({split.digest for each in splits.values() for split in each}) == 90
+
+
+def test_the_public_split_of_a_file_is_one(folder):
+    graph = toy.GRAPH
+    parts = np.split(np.arange(graph.n_nodes), [12, 24])
+    path = folder / "own" / "public.npz"
+    write_converted(path, graph.adjacency, graph.features, graph.labels, Split("public", *parts))
+    column = {"label": "P", "dataset": "mine", "file": "own/public.npz", "splits": "public"}
+    spec = toy.toy_spec(
+        columns=[column], rows=[{"label": "l", "model": "logistic"}], n_splits=1, n_inits=2
+    )
+    graphs = load_graphs(spec)
+    (cell,) = plan(spec, graphs, splits=load_splits(spec, graphs))
+    assert [run.split for run in cell.runs] == ["public", "public"]
+    assert cell.splits[0].score_nodes.tolist() == parts[2].tolist()

@@ -11,7 +11,7 @@ import typer
 from adagcn.cli.campaign_options import CampaignOptions, check_figure, chosen_names
 from adagcn.cli.fit_costs import DEFAULT_RECORDS, Records, json_panels, panels_with_costs
 from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
-from adagcn.cli.output import note, screen, write_figure
+from adagcn.cli.output import note, print_json, screen, write_figure
 from adagcn.cli.reproduce_all import EVERYTHING, Places, refuse_beside_all, reproduce_all
 from adagcn.cli.split_options import check_measurable
 from adagcn.errors import InputError
@@ -19,7 +19,9 @@ from adagcn.errors import InputError
 if TYPE_CHECKING:
     from adagcn.experiments.campaign import Graphs, Splits
     from adagcn.experiments.frontier import CostPanel
+    from adagcn.experiments.outcome import CellOutcome
     from adagcn.experiments.spec import Row, Spec
+    from adagcn.experiments.tables import Style
     from adagcn.models.support.measures import Metric
 
 
@@ -66,6 +68,10 @@ def reproduce(
             help="Draw accuracy by depth, or of pareto against cost (png or svg).",
         ),
     ] = None,
+    choose: Annotated[
+        bool,
+        typer.Option("--choose", help="Of each grid, show the settings with the best mean."),
+    ] = False,
     records: Records = DEFAULT_RECORDS,
     out: Annotated[
         Path | None,
@@ -83,7 +89,7 @@ def reproduce(
     """
     if experiment == EVERYTHING:
         of_one: dict[str, Any] = {"--datasets": datasets, "--models": models, "--presets": presets}
-        of_one |= {"--splits": splits, "--inits": inits, "--figure": figure}
+        of_one |= {"--splits": splits, "--inits": inits, "--figure": figure, "--choose": choose}
         of_one |= {"--metric": metric != "accuracy", "--format": style != "text"}
         refuse_beside_all({**of_one, "--choices": campaign.choices, "--timing": campaign.timing})
         reproduce_all(campaign, common, Places(out, records, data_dir, offline), seeded_by)
@@ -93,8 +99,8 @@ def reproduce(
     from adagcn.experiments.campaign import load_graphs, load_splits
     from adagcn.experiments.spec_files import load_spec
 
-    whole = load_spec(experiment)
-    spec = _capped(_chosen(whole, datasets, models, presets), splits, inits)
+    spec = _capped(_chosen(load_spec(experiment), datasets, models, presets), splits, inits)
+    _check_choice(spec, experiment, choose=choose)
     graphs = load_graphs(spec, data_dir=data_dir, offline=offline or None)
     chosen = load_splits(spec, graphs, data_dir=data_dir)
     if metric != "accuracy":
@@ -104,21 +110,19 @@ def reproduce(
     found = campaign.outcomes(
         spec, graphs, common, seeded_by=seeded_by, splits=chosen, metric=metric
     )
-    facts: dict[str, Any] = {
-        "experiment": experiment,
-        "title": spec.title,
-        "splits": spec.splits,
-    }
-    facts["metric"] = metric
+    facts = {"experiment": experiment, "title": spec.title, "splits": spec.splits, "metric": metric}
+    if choose:
+        _show_choice(spec, found, facts, campaign, common, style)
+        return
     panels = None
     if spec.figure == "cost":
         panels = panels_with_costs(found, records, threads=common.threads)
-        facts["costs"] = json_panels(panels)
     if figure is not None:
         from adagcn.report.experiment_figures import experiment_figure
 
         write_figure(figure, experiment_figure(spec.title, found, panels))
-    campaign.show(spec, found, facts, common, style)
+    costs = {} if panels is None else {"costs": json_panels(panels)}
+    campaign.show(spec, found, {**facts, **costs}, common, style)
     if panels is not None and not common.as_json:
         _print_frontier(panels, style)
 
@@ -135,6 +139,29 @@ def _print_frontier(panels: list[CostPanel], style: str) -> None:
             screen().print(sentence, markup=False, highlight=False)
         else:
             print(f"- {sentence}")
+
+
+def _show_choice(
+    spec: Spec,
+    found: list[CellOutcome],
+    facts: dict[str, str],
+    campaign: CampaignOptions,
+    common: Common,
+    style: Style,
+) -> None:
+    """Print the settings of each grid with the best mean over all splits."""
+    from adagcn.experiments.choice_table import render_choices
+    from adagcn.experiments.grid_choice import grid_choices, grid_table, json_grid
+    from adagcn.experiments.ledger import Ledger
+
+    cells = [each.cell for each in found]
+    with Ledger(campaign.ledger) as ledger:
+        results = ledger.results(run for cell in cells for run in cell.runs)
+    choices = grid_choices(cells, results)
+    if common.as_json:
+        print_json({**facts, "grids": json_grid(choices)})
+    else:
+        print(render_choices(grid_table(spec.title, choices), style, screen().width), end="")
 
 
 def _check_combined(
@@ -159,6 +186,14 @@ def _check_combined(
             got=metric,
             fix="leave one of them out",
         )
+
+
+def _check_choice(spec: Spec, experiment: str, *, choose: bool) -> None:
+    """Refuse to choose where there is nothing to choose from, or on final splits."""
+    if choose:
+        from adagcn.experiments.grid_choice import check_choosable
+
+        check_choosable(spec, experiment)
 
 
 def _check_metric(metric: Metric, spec: Spec, graphs: Graphs, splits: Splits) -> None:

@@ -88,7 +88,8 @@ def column_splits(
             if text is not None:
                 options[option] = locate_file(text, data_dir=data_dir)
         kind = spec.kind_on(column)
-        return [make_split(graph, f"{kind}:{number}", **options) for number in range(most)]
+        names = ["public"] if kind == "public" else [f"{kind}:{number}" for number in range(most)]
+        return [make_split(graph, name, **options) for name in names]
     except InputError as error:
         problem = f"column {column.label!r}: {error.problem}"
         raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
