@@ -129,7 +129,7 @@ def under_a_limit(plan: RunsPlan, seed: int, folder: Path) -> dict[str, Any]:
 
 
 def from_tables(plan: RunsPlan, seed: int, folder: Path) -> dict[str, Any]:
-    """Go from CSV files to predictions."""
+    """Go from CSV files to predictions of all nodes, in one command."""
     graph = PowerLaw(
         plan.table_nodes,
         plan.table_edges,
@@ -140,12 +140,8 @@ def from_tables(plan: RunsPlan, seed: int, folder: Path) -> dict[str, Any]:
     )
     tables = write_power_law_tables(graph, folder)
     given = [word for name, path in tables.items() for word in (f"--{name}", path)]
-    store, model = folder / "store", folder / "m.adagcn"
-    runs = [
-        _run("store build", ["store", "build", *given, "--out", store, "--out-of-core"]),
-        _run("fit", ["fit", store, *_FIT, "--out", model]),
-        _run("predict", ["predict", model, store, "--quiet", "--out", folder / "p.csv"]),
-    ]
+    out = ["--out", folder / "m.adagcn", "--predict-to", folder / "p.csv"]
+    runs = [_run("fit --predict-to", ["fit", *given, *_FIT, *out])]
     facts = {
         "n_nodes": graph.n_nodes,
         "n_edges": graph.n_edges,

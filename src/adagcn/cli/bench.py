@@ -378,6 +378,19 @@ def building(
     _show("building", run, options, common, {})
 
 
+@bench_app.command("halo")
+@with_option_groups
+def halo(options: BenchOptions, common: Common) -> None:
+    """Count the rows that blocks of nodes need of each other, by the order of the nodes."""
+    options.check()
+    from adagcn.bench.halo import FULL, QUICK, measure_halos
+
+    plan = options.changed(FULL if options.full else QUICK)
+    with _measuring(common) as run:
+        run.keep(measure_halos(plan, seed=common.seed, tick=run.tick))
+    _show("halo", run, options, common, {})
+
+
 @bench_app.command("start")
 @with_option_groups
 def start(options: BenchOptions, common: Common) -> None:
