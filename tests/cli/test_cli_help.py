@@ -72,6 +72,13 @@ def test_choices_are_named_with_their_default(run_cli):
         ) in page
 
 
+def test_no_default_is_a_word_of_python(run_cli):
+    for command in ("fit", "predict", "compare", "reproduce"):
+        page = " ".join(run_cli(command, "--help").stdout.split())
+        assert "default: processes for more than one worker, else serial)" in page
+        assert not re.search(r"default: (True|False|None)\b", page)
+
+
 def test_what_belongs_to_a_command_alone_comes_first(run_cli):
     page = run_cli("compare", "--help").stdout
     assert page.index("--models") < page.index("--workers") < page.index("--edges")

@@ -26,7 +26,9 @@ class EngineOptions:
     engine: Annotated[
         Literal["serial", "processes", "ray"] | None,
         typer.Option(
-            "--engine", help="Where they run. By default processes, for more than one worker."
+            "--engine",
+            help="Where they run.",
+            show_default="processes for more than one worker, else serial",
         ),
     ] = None
     address: Annotated[

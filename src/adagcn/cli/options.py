@@ -183,8 +183,9 @@ def _with_choices(hint: Any, default: Any) -> Any:
     option = copy(option)
     *most, last = choices
     words = f"{', '.join(most)} or {last}"
-    if default is not inspect.Parameter.empty:
-        words += f"; default: {default or option.show_default}"
+    shown = default if isinstance(default, str) else option.show_default
+    if isinstance(shown, str):
+        words += f"; default: {shown}"
     option.help, option.show_default = f"{option.help.rstrip('.')} ({words}).", False
     option.metavar = option.metavar or "WORD"
     return Annotated[kind, option]
