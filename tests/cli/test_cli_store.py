@@ -27,7 +27,10 @@ def test_a_fit_on_a_store_is_the_fit_on_the_graph(run_cli, store, tmp_path):
 
 def test_info_and_verify(run_cli, store):
     facts = run_cli("store", "info", store, "--json").facts
-    assert (facts["nodes"], facts["bytes_of_hops"]) == (2485, 0)
+    assert (facts["nodes"], facts["bytes_of_hops"], facts["bytes_of_scores"]) == (2485, 0, 0)
+    (store / "scores").mkdir()
+    (store / "scores" / "left").write_bytes(bytes(2_000_000))
+    assert "2.0 MB of class scores" in run_cli("store", "info", store).stdout
     said = " ".join(run_cli("store", "verify", store).stdout.split())  # it may be wrapped
     assert said.endswith("are as they were written.")
     path = store / "labels.npy"

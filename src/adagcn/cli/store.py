@@ -199,6 +199,7 @@ def _facts(folder: Path) -> dict[str, Any]:
         "bytes_of_hops": _bytes_in(folder / "hops"),
         "bytes_of_propagator": _bytes_in(folder / FOLDER),
         "bytes_of_fits": _bytes_in(folder / "fits"),
+        "bytes_of_scores": _bytes_in(folder / "scores"),
     }
 
 
@@ -213,12 +214,11 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("size", sizes),
         ("hops", f"{facts['bytes_of_hops'] / 1e6:,.1f} MB"),
         ("rows of Â", f"{facts['bytes_of_propagator'] / 1e6:,.1f} MB"),
-        *_fit_rows(facts["bytes_of_fits"]),
+        *_left_rows("interrupted fits", facts["bytes_of_fits"], "finished layers"),
+        *_left_rows("interrupted predictions", facts["bytes_of_scores"], "class scores"),
     ]
 
 
-def _fit_rows(n_bytes: int) -> list[tuple[str, str]]:
-    """Return what fits have left that were interrupted, or are running now."""
-    if not n_bytes:
-        return []
-    return [("interrupted fits", f"{n_bytes / 1e6:,.1f} MB of finished layers")]
+def _left_rows(what: str, n_bytes: int, of: str) -> list[tuple[str, str]]:
+    """Return what work has left that was interrupted, or is going on now."""
+    return [(what, f"{n_bytes / 1e6:,.1f} MB of {of}")] if n_bytes else []
