@@ -391,6 +391,45 @@ def halo(options: BenchOptions, common: Common) -> None:
     _show("halo", run, options, common, {})
 
 
+@bench_app.command("updates")
+@with_option_groups
+def updates(
+    options: BenchOptions,
+    common: Common,
+    edges: Annotated[
+        int | None,
+        typer.Option(
+            "--edges", metavar="N", min=10_000, help="Edges.", show_default="1,000,000; --full 10 ×"
+        ),
+    ] = None,
+    homophily: Annotated[
+        float | None,
+        typer.Option(
+            "--homophily",
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+            help="Share of the edges that stay in their community.",
+            show_default="0.999",
+        ),
+    ] = None,
+) -> None:
+    """Time hops of a graph with 0.1 % more edges, from kept hops and anew, in memory and a store.
+
+    Which share of the rows is computed again is shown for each hop, for new edges inside one of 64
+    communities and for scattered ones.
+    """
+    options.check()
+    from adagcn.bench.updates import FULL, QUICK, measure_updates
+
+    asked: dict[str, Any] = {} if edges is None else {"n_edges": edges}
+    asked |= {} if homophily is None else {"homophily": homophily}
+    plan = options.changed(FULL if options.full else QUICK, **asked)
+    with _measuring(common) as run:
+        run.keep(measure_updates(plan, seed=common.seed, tick=run.tick))
+    _show("updates", run, options, common, {})
+
+
 @bench_app.command("start")
 @with_option_groups
 def start(options: BenchOptions, common: Common) -> None:

@@ -64,6 +64,7 @@ def section_table(section: Section, *, width: int) -> Iterator[RenderableType]:
             yield f"{row.name}: {row.facts['note']}"
     yield from _exponent_lines(section)
     yield from _large_lines(section)
+    yield from _update_lines(section)
 
 
 def _time_unit(measure: Measure | None) -> tuple[float, str]:
@@ -111,6 +112,12 @@ def _over_data(facts: dict[str, Any]) -> str:
     return "" if share is None else f"{_three(share)}×"
 
 
+def _share_of_rows(facts: dict[str, Any], which: str) -> str:
+    if facts[which] is None:
+        return ""
+    return "all" if which == "share" and facts["is_whole"] else f"{facts[which]:.2%}"
+
+
 def _f1(facts: dict[str, Any], kind: str) -> str:
     mean, deviation = facts[f"f1_{kind}"], facts[f"f1_{kind}_deviation"]
     return percent(mean) if deviation is None else f"{100 * mean:.1f} ± {percent(deviation)}"
@@ -135,6 +142,10 @@ _EXTRA: dict[str, dict[str, Any]] = {
     "stored_growth": {"own memory": _megabytes},
     "stored_run": {"peak of its group": _megabytes},
     "reading": {"peak memory": _megabytes, "of the file": _over_data},
+    "updates": {
+        "rows within reach": lambda facts: _share_of_rows(facts, "reached"),
+        "rows computed": lambda facts: _share_of_rows(facts, "share"),
+    },
     "building": {
         "on the clock": lambda facts: f"{facts['seconds']:.1f} s",
         "peak memory": _megabytes,
@@ -148,6 +159,18 @@ def _exponent_lines(section: Section) -> Iterator[str]:
         if line["low"] is not None:
             text += f" ({line['low']:.2f} – {line['high']:.2f})"
         yield f"{text}, R² {line['r_squared']:.2f}"
+
+
+def _update_lines(section: Section) -> Iterator[str]:
+    if section.key != "updates":
+        return
+    if section.facts["whole"] is not None:
+        yield f"whole hops: {section.facts['whole']}"
+    if "seconds_of_store_update" in section.facts:
+        update, write = (
+            section.facts[f"seconds_of_{name}"] for name in ("store_update", "writing_the_store")
+        )
+        yield f"the update of the store took {update:.2f} s; to write it anew takes {write:.2f} s"
 
 
 def _large_lines(section: Section) -> Iterator[str]:
