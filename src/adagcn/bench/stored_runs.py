@@ -47,8 +47,8 @@ class RunsPlan:
         Nodes of the graph whose fit is killed.
     """
 
-    limit: int = 640 * 2**20
-    over: int = 4
+    limit: int = 3 * 2**29
+    over: int = 1
     n_features: int = 256
     table_nodes: int = 10_000
     table_edges: int = 100_000
@@ -60,6 +60,7 @@ class RunsPlan:
 QUICK = RunsPlan()
 FULL = RunsPlan(
     limit=2 * 2**30,
+    over=4,
     n_features=512,
     table_nodes=232_965,
     table_edges=57_307_946,
