@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -237,3 +242,77 @@ def test_a_store_tells_its_sizes(tmp_path, graph):
     assert found.is_stored
     assert found.graph_bytes == 0
     assert (found.n_nodes, found.n_features) == (graph.n_nodes, graph.n_features)
+
+
+# Real limits, and real peaks
+
+_FIT = """
+import resource, sys
+from adagcn import AdaGCNClassifier, ResourceError
+from adagcn.data import planted_partition
+from adagcn.engines.memory import own_memory
+graph = planted_partition(n_nodes=60_000, n_classes=3, n_features=1_000, seed=0)
+if sys.argv[1] == "address space":
+    limit = own_memory()["VmSize"] + 200 * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    AdaGCNClassifier(graph, preset="tuned", random_state=0).fit(range(90), graph.labels[:90])
+except ResourceError as error:
+    print(error.code, error.problem)
+"""
+
+
+def _refused(kind, **more):
+    found = subprocess.run(
+        [sys.executable, "-c", _FIT, kind], capture_output=True, text=True, check=True, **more
+    )
+    return found.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+def test_a_limited_address_space_refuses():
+    said = _refused("address space")
+    assert said.startswith("AGC-R2010 this fit would take 0.2")
+    assert "the address space of this process is limited to" in said
+
+
+@pytest.fixture
+def memory_group():
+    """Return a control group of version 1 or 2 that this test may make, and the file to enter."""
+    root = Path("/sys/fs/cgroup/memory")
+    limit = "memory.limit_in_bytes"
+    if not root.is_dir():
+        root, limit = Path("/sys/fs/cgroup"), "memory.max"
+    group = root / f"adagcn-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / limit).write_text(str(700 * 2**20))
+    except OSError as error:
+        with suppress(OSError):
+            group.rmdir()
+        pytest.skip(f"no control group can be made here: {error}")
+    yield group
+    group.rmdir()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="control groups are of Linux")
+def test_a_control_group_refuses(memory_group):
+    def enter():
+        (memory_group / "cgroup.procs").write_text(str(os.getpid()))
+
+    said = _refused("group", preexec_fn=enter)
+    assert said.startswith("AGC-R2010 this fit would take 0.2")
+    assert "the control group of this process allows 0.68 GiB of memory" in said
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["tuned, dense", "instant, dense", "tuned, many edges"])
+def test_peaks_are_within_a_fifth_of_what_is_measured(name):
+    from adagcn.bench.estimates import CASES, EstimatesPlan, measure_estimates
+
+    cases = [case for case in CASES if case.name == name]
+    (section,) = measure_estimates(EstimatesPlan(cases), tick=lambda: None)
+    ratio = section.rows[0].ratio
+    if ratio is None:
+        pytest.skip("the system does not tell the peak of a process")
+    assert 1 / 1.2 <= ratio.median <= 1.2

@@ -71,16 +71,16 @@ def _measured(
 ) -> int | None:
     with threads(n_threads):
         use(make(*warm_up))
-        _forget_peak()
-        start = _peak()
+        forget_peak()
+        start = peak_memory()
         made = make(*words)
-        _forget_peak()
+        forget_peak()
         use(made)
-        peak = _peak()
+        peak = peak_memory()
     return None if start is None or peak is None else peak - start
 
 
-def _peak() -> int | None:
+def peak_memory() -> int | None:
     """Return the most memory that this process has held, in bytes."""
     if _STATUS.exists():
         lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
@@ -94,7 +94,7 @@ def _peak() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def _forget_peak() -> None:
+def forget_peak() -> None:
     """Let the peak start again from what is held now, where the system lets us."""
     try:
         _RESET.write_text("5", encoding="ascii")

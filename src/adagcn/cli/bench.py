@@ -430,6 +430,18 @@ def updates(
     _show("updates", run, options, common, {})
 
 
+@bench_app.command("estimates")
+@with_option_groups
+def estimates(options: BenchOptions, common: Common) -> None:
+    """Compare the memory and time that adagcn estimate tells with those of real fits."""
+    options.check()
+    from adagcn.bench.estimates import EstimatesPlan, measure_estimates
+
+    with _measuring(common) as run:
+        run.keep(measure_estimates(EstimatesPlan(), seed=common.seed, tick=run.tick))
+    _show("estimates", run, options, common, {})
+
+
 @bench_app.command("start")
 @with_option_groups
 def start(options: BenchOptions, common: Common) -> None:

@@ -107,6 +107,10 @@ def _megabytes(facts: dict[str, Any]) -> str:
     return "" if peak is None else f"{peak / 2**20:,.0f} MB"
 
 
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{_three(ratio)}×"
+
+
 def _over_data(facts: dict[str, Any]) -> str:
     share = facts["peak_over_data"]
     return "" if share is None else f"{_three(share)}×"
@@ -125,6 +129,11 @@ def _f1(facts: dict[str, Any], kind: str) -> str:
 
 # Further columns of a section, by heading.
 _EXTRA: dict[str, dict[str, Any]] = {
+    "estimates": {
+        "peak": _megabytes,
+        "prediction": lambda facts: _times(facts["prediction_ratio"]),
+        "time": lambda facts: _times(facts["time_ratio"]),
+    },
     "fit": {"accuracy": lambda facts: percent(facts["accuracy"])},
     "large_fit": {
         "F1 (micro)": lambda facts: _f1(facts, "micro"),

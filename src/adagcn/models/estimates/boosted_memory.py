@@ -41,12 +41,15 @@ class BoostedMemory:
         Labeled nodes.
     n_parameters : int
         Of the learner of one layer.
+    row_memory : int or None
+        Beyond so many bytes, the rows of a layer are in a file (``row_memory`` of the model).
     """
 
     sizes: GraphSizes
     settings: BoostedSettings
     labels: LabelCounts
     n_parameters: int
+    row_memory: int | None = None
 
     def moments(self) -> Iterator[Moment]:
         """Yield the moments of a whole fit, and of a prediction for all nodes."""
@@ -242,9 +245,13 @@ class BoostedMemory:
             return float(n_rows) * self.n_columns * self.sizes.value_bytes
         return n_rows * self.fills[-1] * self.n_columns * self.sizes.pair_bytes
 
+    def _in_memory(self, n_bytes: float) -> float:
+        """Return what of some rows is in memory (:class:`gathered_rows.RowRoom`)."""
+        return n_bytes if self.row_memory is None else min(n_bytes, float(self.row_memory))
+
     def _training(self) -> Iterator[Moment]:
         n_rows = self.labels.n_train + self.n_pseudo
-        gathered = self._rows(n_rows) + self._rows(self.labels.n_stop)
+        gathered = self._in_memory(self._rows(n_rows) + self._rows(self.labels.n_stop))
         held = self._steady + gathered + self._layers_kept
         for what, learner in self._learners(n_rows):
             yield Moment("training", what, held + learner)
@@ -290,7 +297,7 @@ class BoostedMemory:
     def _ridge(self, n_rows: int, n_stop: int, n_columns: int) -> float:
         """Rows divided by their norms, products of the smaller side, and a decomposition of it."""
         value = self.sizes.value_bytes
-        normed = float(n_rows + n_stop) * n_columns * value
+        normed = self._in_memory(float(n_rows + n_stop) * n_columns * value)
         side = min(n_rows, n_columns + 1)
         is_dual = n_rows <= n_columns
         some = 0.0 if is_dual else float(min(n_rows, RIDGE_ROWS)) * n_columns * value

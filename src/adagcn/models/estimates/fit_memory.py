@@ -76,7 +76,8 @@ def fit_memory(model: Any, sizes: GraphSizes, labels: LabelCounts) -> FitMemory:
     shapes = model.parameter_shapes(settings, columns_used(sizes, settings), sizes.n_classes)
     n_parameters = sum(math.prod(shape) for shape in shapes.values())
     kind = StoredMemory if sizes.is_stored else BoostedMemory
-    return kind(sizes, settings, labels, n_parameters)
+    row_memory = getattr(model, "row_memory", None)
+    return kind(sizes, settings, labels, n_parameters, row_memory)
 
 
 def fit_moments(model: Any, sizes: GraphSizes, labels: LabelCounts) -> list[Moment]:

@@ -76,7 +76,7 @@ def _worst_moment(model: Any, call: FitCall) -> Moment | None:
     try:
         sizes = GraphSizes.of(graph)
         moments = fit_moments(model, sizes, _counts(model, call))
-    except (AdaGCNError, TypeError):  # the fit itself will say what is wrong
+    except (AdaGCNError, TypeError, ValueError):  # the fit itself will say what is wrong
         return None
     return max(
         (each for each in moments if each.phase != "prediction"), key=lambda each: each.n_bytes

@@ -29,7 +29,7 @@ class StoredMemory(BoostedMemory):
         degrees = 24.0 * self.sizes.n_nodes
         yield Moment("propagation", "a block of a hop", degrees + self._block)
         n_rows = self.labels.n_train + self.n_pseudo
-        gathered = self._rows(n_rows) + self._rows(self.labels.n_stop)
+        gathered = self._in_memory(self._rows(n_rows) + self._rows(self.labels.n_stop))
         kept = degrees + gathered + self._layers_kept
         for what, learner in self._learners(n_rows):
             yield Moment("training", what, kept + learner)
