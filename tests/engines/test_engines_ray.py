@@ -93,6 +93,28 @@ def test_tasks_give_what_one_process_gives_and_errors_come_back_whole(home):
 
 
 @pytest.mark.full
+def test_ray_starts_once_for_several_maps_and_results_alone_are_printed(home):
+    out = _in_a_process(
+        """
+        import threading, ray
+        from adagcn.engines import using
+        engine, starts = engine_named("ray", workers=1), []
+        once = ray.init
+        ray.init = lambda *args, **more: starts.append(1) or once(*args, **more)
+        with using(engine):
+            for _ in range(2):
+                engine.map(jobs.scaled, [1], 10, on_result=lambda i, done: print(done))
+            other = threading.Thread(target=print, args=("a message",))
+            other.start()
+            other.join()
+        print(len(starts), ray.is_initialized())
+        """,
+        home,
+    )
+    assert out == "10\n10\n1 False\n"
+
+
+@pytest.mark.full
 def test_a_dead_worker_costs_nothing_and_a_deadly_item_is_named(home):
     out = _in_a_process(
         f"""

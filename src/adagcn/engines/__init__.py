@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
@@ -18,6 +18,9 @@ EngineName = Literal["serial", "processes", "ray"]
 
 class Engine(Protocol):
     """Where independent items are worked on."""
+
+    def ready(self) -> AbstractContextManager[None]:
+        """Keep what several calls of :meth:`map` need running inside of a block."""
 
     def map(
         self,
@@ -59,6 +62,10 @@ class Engine(Protocol):
 class Serial:
     """One item after another, in this process; see :class:`Engine`."""
 
+    def ready(self) -> AbstractContextManager[None]:
+        """Do nothing: there is nothing to start."""
+        return nullcontext()
+
     def map(
         self,
         fn: Callable[[Any, Any], Any],
@@ -92,11 +99,12 @@ def current_engine() -> Engine:
 @contextmanager
 def using(engine: Engine) -> Iterator[None]:
     """Let what computes block by block use an engine inside of this block."""
-    before = _current.set(engine)
-    try:
-        yield
-    finally:
-        _current.reset(before)
+    with engine.ready():
+        before = _current.set(engine)
+        try:
+            yield
+        finally:
+            _current.reset(before)
 
 
 def engine_named(

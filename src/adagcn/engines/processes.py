@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from threading import Thread
@@ -37,6 +37,10 @@ class Processes:
     """
 
     workers: int
+
+    def ready(self) -> AbstractContextManager[None]:
+        """Do nothing: every call of ``map`` has a pool of its own, with what its items share."""
+        return nullcontext()
 
     def map(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -38,6 +39,14 @@ class RayTasks:
     workers: int = 1
     address: str | None = None
 
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """Stay connected inside of a block: starting Ray takes seconds."""
+        # Ray tells of dead workers on standard output, which is for results alone, and does so
+        # until its shutdown is complete: so the connection is inside.
+        with redirect_stdout(_OneThreadsOutput()), _connected(_ray(), self.workers, self.address):
+            yield
+
     def map(
         self,
         fn: Callable[[Any, Any], Any],
@@ -49,15 +58,30 @@ class RayTasks:
     ) -> None:
         """Call ``fn(item, shared)`` for every item; see :meth:`adagcn.engines.Engine.map`."""
         ray = _ray()
-        # Ray tells of dead workers on standard output, which is for results alone, and does so
-        # until its shutdown is complete: so the connection is inside.
-        with redirect_stdout(sys.stderr), _connected(ray, self.workers, self.address):
+        with self.ready():
             task = ray.remote(num_cpus=1, max_retries=retries)(_call)
             kept = ray.put((fn, shared))  # sent to each machine once
             n_cpus = int(ray.cluster_resources().get("CPU", 1))
             _Flight(ray, on_result, items).fly(
                 lambda item: task.remote(item, kept), TASKS_PER_CPU * max(n_cpus, 1)
             )
+
+
+class _OneThreadsOutput:
+    """Standard output for the thread that makes it; what others print goes to standard error.
+
+    Ray prints its messages from a thread of its own.
+    """
+
+    def __init__(self) -> None:
+        self._thread, self._out = threading.get_ident(), sys.stdout
+
+    def write(self, text: str) -> int:
+        mine = threading.get_ident() == self._thread
+        return (self._out if mine else sys.stderr).write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._out, name)
 
 
 def _call(item: Any, kept: tuple[Callable[[Any, Any], Any], Any]) -> Any:
