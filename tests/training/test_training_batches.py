@@ -75,7 +75,7 @@ def test_the_mean_gradient_of_batches_is_that_of_all_rows(pseudo):
     """Over the batches of an epoch, weighted by their sizes, it is so exactly."""
     given, generator = task(pseudo), torch.Generator().manual_seed(0)
     learner = LinearLearner(D, K, generator=generator, dtype=torch.float64)
-    rows = hop_fitter._TrainingRows(learner, given, "cpu")
+    rows = hop_fitter.TrainingRows(learner, given, "cpu")
     like = learner(rows.blocks[0]).detach()
     (whole,) = rows.targets(rows.weight, like)
     _, (expected,) = learner.loss_gradients(rows.blocks[0], whole, generator)

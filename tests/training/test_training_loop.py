@@ -12,11 +12,11 @@ from adagcn.training.events import Events
 from adagcn.training.hop_fitter import (
     HopFitter,
     HopTask,
+    TrainingRows,
     TrainingSettings,
     in_blocks,
     make_optimizer,
 )
-from adagcn.training.hop_fitter import _TrainingRows as TrainingRows
 
 N_FEATURES, N_CLASSES, HIDDEN = 12, 3, 8
 

@@ -38,13 +38,15 @@ class EngineOptions:
         ),
     ] = None
 
-    def make_engine(self) -> Engine:
-        """Return the engine."""
+    def make_engine(self, train_workers: int = 1) -> Engine:
+        """Return the engine, which may also train layers."""
         from adagcn.engines import engine_named
 
-        return engine_named(self.engine, workers=self.workers, address=self.address)
+        return engine_named(
+            self.engine, workers=self.workers, address=self.address, train_workers=train_workers
+        )
 
-    def for_hops(self, graph: Graph) -> AbstractContextManager[None]:
+    def for_hops(self, graph: Graph, train_workers: int = 1) -> AbstractContextManager[None]:
         """Let hops of a stored graph use the engine; refuse options that would do nothing."""
         from adagcn.engines import using
 
@@ -52,6 +54,7 @@ class EngineOptions:
             "--workers": self.workers != 1,
             "--engine": self.engine is not None,
             "--address": self.address is not None,
+            "--train-workers": train_workers != 1,
         }
         if graph.store is None and any(given.values()):
             names = ", ".join(name for name, is_given in given.items() if is_given)
@@ -61,4 +64,4 @@ class EngineOptions:
                 got=repr(graph),
                 fix="put the graph into a store first (adagcn store build), or leave them out",
             )
-        return using(self.make_engine())
+        return using(self.make_engine(train_workers))

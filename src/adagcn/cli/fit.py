@@ -80,6 +80,17 @@ def fit(
             show_default="no limit",
         ),
     ] = None,
+    train_workers: Annotated[
+        int,
+        typer.Option(
+            "--train-workers",
+            metavar="N",
+            min=1,
+            max=256,
+            help="With --engine ray: train each layer on so many workers, each with its part of "
+            "the labeled rows.",
+        ),
+    ] = 1,
     class_weight: ClassWeight = None,
     calibrate: Calibrate = None,
     conformal: Annotated[
@@ -134,7 +145,7 @@ def fit(
     given |= calibrate_setting(calibrate, given)
     refuse_validation_fraction(given)
     preset = preset or default_preset(model)
-    limits = _limits(model, row_memory)
+    limits = _limits(model, row_memory, train_workers)
 
     def estimator() -> NodeClassifier:
         made = build_model(model, graph, preset=preset, settings=given, random_state=common.seed)
@@ -147,7 +158,7 @@ def fit(
             for text in empty_sets(chosen):
                 note(text)
             told = checkpoints.callbacks(graph)
-            with engines.for_hops(graph):
+            with engines.for_hops(graph, train_workers):
                 run = run_training(estimator(), graph, chosen, told)
                 again = None
                 if refit:
@@ -163,7 +174,7 @@ def fit(
             note(uneven)
         final = (again or run).model
         failure = None if out is None else _save(final, out)
-        with threads(common.threads), engines.for_hops(graph):
+        with threads(common.threads), engines.for_hops(graph, train_workers):
             predicted = predict_all(final, predict_to)
         facts = {
             **run.facts(),
@@ -185,22 +196,21 @@ def fit(
             raise failure
 
 
-def _limits(model: str, row_memory: str | None) -> dict[str, Any]:
+def _limits(model: str, row_memory: str | None, train_workers: int) -> dict[str, Any]:
     """Return what a model is told of the machine."""
     from adagcn.engines.memory import bytes_of
     from adagcn.models.support.registry import model_class
 
     limit = bytes_of(row_memory, "--row-memory")
-    if limit is None:
-        return {}
-    if "row_memory" not in model_class(model)._get_param_names():
+    given = {"--row-memory": limit is not None, "--train-workers": train_workers > 1}
+    names = [name for name, is_given in given.items() if is_given]
+    if names and "row_memory" not in model_class(model)._get_param_names():
         raise InputError(
             "AGC-I1711",
-            f"--row-memory would do nothing: {model} does not gather rows",
-            got=row_memory,
+            f"{' and '.join(names)} would do nothing: {model} is not trained hop by hop",
             fix="leave it out, or use --model adagcn",
         )
-    return {"row_memory": limit}
+    return {} if limit is None else {"row_memory": limit}
 
 
 def _save(model: NodeClassifier, out: Path) -> AdaGCNError | OSError | None:

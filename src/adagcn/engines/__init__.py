@@ -108,7 +108,7 @@ def using(engine: Engine) -> Iterator[None]:
 
 
 def engine_named(
-    name: str | None = None, *, workers: int = 1, address: str | None = None
+    name: str | None = None, *, workers: int = 1, address: str | None = None, train_workers: int = 1
 ) -> Engine:
     """Return an engine.
 
@@ -121,6 +121,8 @@ def engine_named(
         How many items at a time; on a running cluster of Ray, its CPUs decide.
     address : str, optional
         Of a running cluster of Ray.
+    train_workers : int
+        Workers of Ray Train that train a layer together.
     """
     if workers < 1:
         raise InputError("AGC-I900", "workers must be at least 1", got=workers, fix="use 1")
@@ -133,6 +135,13 @@ def engine_named(
         raise InputError(
             "AGC-I927", "--address is of a Ray cluster", got=f"engine {name}", fix="use ray"
         )
+    if train_workers != 1 and (name != "ray" or train_workers < 1):
+        raise InputError(
+            "AGC-I1714",
+            "--train-workers are 1, or more on the engine ray",
+            got=f"{train_workers} on engine {name}",
+            fix="add --engine ray, or leave it out",
+        )
     if name == "serial" and workers > 1:
         raise InputError(
             "AGC-I928",
@@ -143,5 +152,5 @@ def engine_named(
     if name == "ray":
         from adagcn.engines.ray_cluster import RayTasks
 
-        return RayTasks(workers, address)
+        return RayTasks(workers, address, train_workers)
     return Serial() if name == "serial" else Processes(workers)

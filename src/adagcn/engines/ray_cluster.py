@@ -34,17 +34,21 @@ class RayTasks:
     address : str or None
         ``"host:port"`` of a running cluster, ``"auto"`` for the one of this machine; None starts
         one for these items alone.
+    train_workers : int
+        Workers that train a layer together; see :mod:`adagcn.training.data_parallel`.
     """
 
     workers: int = 1
     address: str | None = None
+    train_workers: int = 1
 
     @contextmanager
     def ready(self) -> Iterator[None]:
         """Stay connected inside of a block: starting Ray takes seconds."""
+        n_cpus = max(self.workers, self.train_workers)
         # Ray tells of dead workers on standard output, which is for results alone, and does so
         # until its shutdown is complete: so the connection is inside.
-        with redirect_stdout(_OneThreadsOutput()), _connected(_ray(), self.workers, self.address):
+        with redirect_stdout(_OneThreadsOutput()), _connected(_ray(), n_cpus, self.address):
             yield
 
     def map(

@@ -19,6 +19,8 @@ from typing import Any, Literal
 import torch
 
 from adagcn.boosting.hop_boosting import FitHop
+from adagcn.engines import current_engine
+from adagcn.errors import InputError
 from adagcn.graph import Graph
 from adagcn.learners.blend import Blend, BlendFitter
 from adagcn.learners.perceptron import TwoLayerPerceptron
@@ -62,6 +64,18 @@ def perceptron_shapes(
         "hidden": (n_features, members * units),
         "output": (members, units, n_classes),
     }
+
+
+def _refuse_train_workers() -> None:
+    """Refuse workers where there are no epochs to share."""
+    n_workers = getattr(current_engine(), "train_workers", 1)
+    if n_workers > 1:
+        raise InputError(
+            "AGC-I1715",
+            "--train-workers train perceptrons, and this fit has none",
+            got=n_workers,
+            fix="use a preset that has, such as tuned, or leave it out",
+        )
 
 
 class AdaGCNClassifier(BoostedClassifier):
@@ -170,6 +184,8 @@ class AdaGCNClassifier(BoostedClassifier):
     def _fit_hop(
         self, settings: BoostedSettings, n_classes: int, dtype: Any, seed: int, events: Events
     ) -> FitHop:
+        if self.learner is not None or settings.variant.learner == "ridge":
+            _refuse_train_workers()
         if self.learner is not None:
             return SklearnFitter(self.learner, n_classes, seed)
         ridge = RidgeFitter(n_classes, dtype, settings.variant.judge == "left_out")

@@ -195,7 +195,7 @@ class HopFitter:
             learner = self.make_learner(start, task.rows.shape[1])
         else:
             learner = copy.deepcopy(previous.learner)
-        rows = _TrainingRows(learner, task, self.device)
+        rows = TrainingRows(learner, task, self.device)
         members = learner.members()
         fits = [self._fit_member(i, each, rows, task) for i, each in enumerate(members)]
         learner.take(members)
@@ -208,7 +208,7 @@ class HopFitter:
         )
 
     def _fit_member(
-        self, index: int, member: Learner, rows: _TrainingRows, task: HopTask
+        self, index: int, member: Learner, rows: TrainingRows, task: HopTask
     ) -> tuple[TrainingRecord, Sequence[Moments], Stopper | None]:
         """Train one member, with an optimizer and a stopper of its own."""
         settings, previous = self.settings, task.previous
@@ -219,7 +219,7 @@ class HopFitter:
             if previous is not None and previous.stoppers:
                 stopper = copy.deepcopy(previous.stoppers[index])
         place = (task.hop, index) if index else (task.hop,)
-        trainee = _HopTrainee(
+        trainee = HopTrainee(
             member,
             rows,
             settings,
@@ -238,7 +238,7 @@ class HopFitter:
         return record, trainee.optimizer.moments, stopper
 
     def _joint_record(
-        self, learner: Learner, rows: _TrainingRows, records: list[TrainingRecord]
+        self, learner: Learner, rows: TrainingRows, records: list[TrainingRecord]
     ) -> TrainingRecord:
         """Return the epochs of all members together, and their joint result on stopping nodes."""
         if len(records) == 1:
@@ -249,7 +249,7 @@ class HopFitter:
         return TrainingRecord(epochs, *rows.evaluate(learner, self.settings.stop_penalty))
 
 
-class _TrainingRows:
+class TrainingRows:
     """The rows of a task as the learner takes them, with targets as tensors on its device."""
 
     def __init__(self, learner: Learner, task: HopTask, device: str) -> None:
@@ -295,7 +295,7 @@ class _TrainingRows:
         return stopping_loss(logits, labels, learner.penalty, penalty)
 
 
-class _HopTrainee:
+class HopTrainee:
     """Minimizes Σ_i w_i (−log p_i,y_i) + (λ/2)‖W0‖² by Adam, a step per batch of rows.
 
     Rows with pseudo-labels add Σ_jk t_jk (−log p_jk) with their weighted targets t.
@@ -304,7 +304,7 @@ class _HopTrainee:
     def __init__(
         self,
         learner: Learner,
-        rows: _TrainingRows,
+        rows: TrainingRows,
         settings: TrainingSettings,
         optimizer: Adam,
         generator: torch.Generator,
@@ -318,9 +318,11 @@ class _HopTrainee:
 
     @property
     def module(self) -> nn.Module:
+        """What is trained."""
         return as_module(self.learner)
 
     def steps(self) -> Iterator[Tensor]:
+        """Take the steps of one epoch; yield the loss of each."""
         weight = self.rows.weight
         if not self.settings.align_weights:
             order = torch.randperm(len(weight), generator=self.generator, device=weight.device)
@@ -347,6 +349,7 @@ class _HopTrainee:
             yield loss
 
     def evaluate(self) -> tuple[float, float]:
+        """Return accuracy and loss on the stopping rows."""
         return self.rows.evaluate(self.learner, self.settings.stop_penalty)
 
     def _targets(self, weight: Tensor) -> Iterator[Tensor]:

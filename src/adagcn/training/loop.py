@@ -62,7 +62,7 @@ def train(  # noqa: PLR0913
         for step_loss in trainee.steps():
             loss = step_loss.item()
             if not math.isfinite(loss):
-                raise _diverged(epoch, loss, learning_rate)
+                raise diverged(epoch, loss, learning_rate)
         accuracy, stop_loss, done = None, None, False
         if stopper is not None:
             accuracy, stop_loss = trainee.evaluate()
@@ -93,7 +93,8 @@ def stopping_loss(
     return correct / n_rows, loss.item()
 
 
-def _diverged(epoch: int, loss: float, learning_rate: float) -> NumericalError:
+def diverged(epoch: int, loss: float, learning_rate: float) -> NumericalError:
+    """Return the error of a loss that is not a number."""
     return NumericalError(
         "AGC-N503",
         f"the training loss is not a finite number at epoch {epoch} "

@@ -23,6 +23,7 @@ from adagcn.boosting.depth import best_prefix
 from adagcn.boosting.fit_state import BoostedLayer, FitBasis, FitState, LabeledNodes
 from adagcn.boosting.hop_boosting import FitHop, HopBoosting
 from adagcn.boosting.samme import CombinedVotes
+from adagcn.engines import Serial, current_engine, using
 from adagcn.engines.threads import pool_threads
 from adagcn.errors import (
     CheckpointNotice,
@@ -516,9 +517,9 @@ class BoostedClassifier(FittedEnsemble):
 
         def fit(settings: BoostedSettings, task: HopTask) -> Any:
             dtype, n_classes = problems.torch_dtype(task.rows.dtype), len(data.classes)
-            return BoostedClassifier._fit_hop(self, settings, n_classes, dtype, seed, Events())(
-                task
-            )
+            with using(Serial()):  # short fits, for which workers would take longer to start
+                make = BoostedClassifier._fit_hop(self, settings, n_classes, dtype, seed, Events())
+                return make(task)
 
         return fit
 
@@ -584,7 +585,13 @@ class BoostedClassifier(FittedEnsemble):
             return learner
 
         device = problems.checked_device(self.device)
-        return HopFitter(make_learner, training_settings(settings), seed, events, device)
+        how = (make_learner, training_settings(settings), seed, events, device)
+        n_workers = getattr(current_engine(), "train_workers", 1)
+        if n_workers == 1:
+            return HopFitter(*how)
+        from adagcn.training.data_parallel import DataParallelFitter
+
+        return DataParallelFitter(*how, n_workers, current_engine())
 
     @staticmethod
     def make_network(
