@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -142,6 +143,19 @@ def test_two_streams_do_not_share_a_folder(tmp_path):
     one, other = source.first().next(), source.first().next()
     assert len(list((folder / "hops").iterdir())) == 2
     np.testing.assert_array_equal(one.rows([3, 1]), other.rows([3, 1]))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such locks on Windows")
+def test_a_file_system_without_locks_is_worked_on_all_the_same(tmp_path, monkeypatch):
+    import fcntl
+
+    def refuses(handle, how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuses)
+    graph = dense_graph()
+    hop = StoredSource(stored(graph, tmp_path), None, "", None).first()
+    np.testing.assert_array_equal(hop.rows(slice(0, 5)), graph.features[:5])
 
 
 def test_a_hop_that_is_gone_says_so(tmp_path):

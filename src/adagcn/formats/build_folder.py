@@ -135,15 +135,18 @@ def _locked(path: Path, doing: str, folder: Path) -> Iterator[None]:
 
 
 def is_held(handle: IO[bytes]) -> bool:
-    """Return whether this process alone holds an open file now; on Windows it always does."""
+    """Return whether no other process holds an open file; from now on, this one does.
+
+    Where there are no such locks (Windows, some network file systems) nobody is kept out.
+    """
     try:
         import fcntl
-    except ImportError:  # not on Windows: nobody is kept out there
-        return True
-    try:
+
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
+    except (ImportError, OSError):
+        return True
     return True
 
 

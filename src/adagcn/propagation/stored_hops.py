@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from adagcn.engines import current_engine
 from adagcn.errors import IntegrityError
-from adagcn.formats.build_folder import MANIFEST, make_folder
+from adagcn.formats.build_folder import MANIFEST, is_held, make_folder
 from adagcn.formats.graph_store import (
     StoredArrays,
     StoredFile,
@@ -459,16 +459,10 @@ def _claimed(folder: Path) -> tuple[Path, IO[bytes]]:
 def _locked(path: Path) -> IO[bytes] | None:
     """Return an open file that this process alone holds; None if another one does."""
     handle = path.open("ab")
-    try:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:  # not on Windows: nobody is kept out there
+    if is_held(handle):
         return handle
-    except OSError:
-        handle.close()
-        return None
-    return handle
+    handle.close()
+    return None
 
 
 def _leave(folder: Path, lock: IO[bytes]) -> None:
