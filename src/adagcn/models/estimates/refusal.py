@@ -19,7 +19,8 @@ from adagcn.models.support.labels import FitCall
 def check_fit(model: Any, call: FitCall) -> None:
     """Refuse a fit whose peak is above what this process may still take.
 
-    What is wrong with the call itself is left to the fit, which says it better.
+    What is wrong with the call itself is left to the fit, which says it better; so is a network
+    that would not fit by itself, since the fit names the settings that ask for it (AGC-R911).
 
     Parameters
     ----------
@@ -37,6 +38,8 @@ def check_fit(model: Any, call: FitCall) -> None:
     limit = None if worst is None else tightest_limit()
     if worst is None or limit is None or worst.n_bytes <= limit.room:
         return
+    if _network_bytes(model, call) > limit.n_bytes:
+        return
     graph = model.graph
     raise ResourceError(
         "AGC-R2010",
@@ -47,6 +50,16 @@ def check_fit(model: Any, call: FitCall) -> None:
         fix=f"{_smaller(model, call, limit.room)}; or let it try all the same, with "
         f"{ASKED_LIMIT}=none in the environment",
     )
+
+
+def _network_bytes(model: Any, call: FitCall) -> float:
+    """Return the bytes of the parameters that are trained by epochs, with gradients and moments."""
+    sizes = GraphSizes.of(model.graph)
+    memory = fit_memory(model, sizes, _counts(model, call))
+    variant = getattr(memory.settings, "variant", None)
+    if variant is not None and variant.learner == "ridge":
+        return 0.0
+    return 4.0 * sizes.value_bytes * memory.n_parameters
 
 
 def _smaller(model: Any, call: FitCall, room: int) -> str:
