@@ -53,7 +53,7 @@ def test_odd_requests(capsys):
 
 
 def test_a_refused_fit_speaks_of_options(capsys, monkeypatch):
-    monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", "1MB")
+    monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", "200MB")
     assert run_guarded(["fit", "cora", "--preset", "paper"]) == 5
     said = capsys.readouterr().err
     assert "this fit would take 0." in said
