@@ -206,6 +206,32 @@ def test_the_lowest_loss_is_that_of_a_loop_over_all():
     assert best.strength == STRENGTHS[1]
 
 
+@pytest.mark.parametrize("spread", [0.01, 0.1, 1.0, 10.0])
+def test_temperatures_that_are_skipped_would_not_have_been_chosen(spread, monkeypatch):
+    rng = np.random.default_rng(5)
+    n_tried = 0
+    at_every_temperature = ridge._at_every_temperature
+
+    def counted(*given):
+        nonlocal n_tried
+        for each in at_every_temperature(*given):
+            n_tried += 1
+            yield each
+
+    monkeypatch.setattr(ridge, "_at_every_temperature", counted)
+    for signal in np.linspace(-0.5, 2.0, 40):
+        labels, weight = rng.integers(4, size=30), rng.random(30)
+        said = spread * (rng.normal(size=(30, 4)) + signal * np.eye(4)[labels])
+        best = lowest_loss([(1.0, said)], labels, weight)
+        losses = [
+            np.average(-log_softmax(said / t, axis=1)[np.arange(30), labels], weights=weight)
+            for t in TEMPERATURES
+        ]
+        assert best.temperature == TEMPERATURES[int(np.argmin(losses))]
+    if spread < 1.0:  # the best temperature is seldom the largest
+        assert n_tried < 0.9 * 40 * len(TEMPERATURES)
+
+
 def expected_choice(said_of, labels, weight):
     """Return strength and temperature by a plain loop; ``said_of`` takes a strength."""
     tried = [

@@ -42,6 +42,7 @@ TEMPERATURES = (0.03, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.7, 1.0)
 
 LARGEST_SIDE = 2000  # of an eigendecomposition; also the most left-out rows that judge a strength
 ROWS_AT_ONCE = 2**14  # of the primal form; bounds the memory besides the rows
+_RISE = 1e-9  # of a loss: more than rounding moves it
 _NO_WEIGHT = 1e-12  # below it a row does not move the fit by what float64 can show
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
@@ -208,11 +209,27 @@ def lowest_loss(
     """
     share = weight / weight.sum()
     tried = (
-        Chosen(strength, temperature, float(-(share * log_proba).sum()))
+        Chosen(strength, temperature, loss)
         for strength, said in scores
-        for temperature, log_proba in _at_every_temperature(said, labels)
+        for temperature, loss in _falling_losses(said, labels, share)
     )
     return min(tried, key=lambda choice: choice.loss)
+
+
+def _falling_losses(
+    said: Scores, labels: NDArray[np.int64], share: NDArray[np.float64]
+) -> Iterator[tuple[float, float]]:
+    """Yield temperatures with their losses, up to the first one at which the loss has risen.
+
+    The loss is convex in 1/τ: once it rises, it rises to the end.
+    """
+    before = np.inf
+    for temperature, log_proba in _at_every_temperature(said, labels):
+        loss = float(-(share * log_proba).sum())
+        yield temperature, loss
+        if loss > before + _RISE * abs(before):
+            return
+        before = loss
 
 
 def _at_every_temperature(
