@@ -105,6 +105,7 @@ FACTS = {
         ("t / A, new / Cora / minus B", "+25.00 [25.00, 25.00]"),
         ("t / B / Cora / minus A, new", "−25.00 [−25.00, −25.00]"),
         ("t / A, new / Cora / ahead of B", "25.00 [25.00, 25.00]"),
+        ("t / B / Cora / minus A, new, odd splits", "−25.00 [–]"),  # one of three splits
         ("t / B / Cora / mean of the first 1 layers", "25.00"),
         ("t --inits 1 / B / Cora / change after 2 layers", "+0.00 [0.00, 0.00]"),
         ("performance / cora_ml: whole fit / APPNP / time", "23.8 s"),

@@ -10,8 +10,9 @@ line (there Markdown would end the paragraph). The source is one of
     its interval over splits, ``behind the first row, with nodes`` (the interval that resamples
     nodes as well, alone), ``CPU seconds``, ``minus ROW`` (the paired difference from another row
     with its interval), ``ahead of ROW`` (the same without a plus sign) or ``p minus ROW`` (on split
-    means). Of a boosted model also ``mean of the first 4 layers`` and ``change after 4 layers``
-    (all layers minus the first four, paired by split).
+    means); with ``, odd splits`` behind ROW, on the splits of odd number alone. Of a boosted model
+    also ``mean of the first 4 layers`` and ``change after 4 layers`` (all layers minus the first
+    four, paired by split).
 ``performance / cora_ml: whole fit / APPNP / time``
     A table that ``adagcn bench`` printed and ``docs/performance.md`` keeps: how its title begins,
     a row, and how the name of a column begins; ``time with interval`` keeps the interval.
@@ -85,10 +86,19 @@ def _of_a_cell(cells: _Cells, row: str, column: str, what: str) -> str:
         return _seconds(cells.times[row, column]["mean_fit_cpu_seconds"])
     for start, show in (("minus ", _difference), ("ahead of ", _lead), ("p minus ", _p_value)):
         if what.startswith(start):
-            return show(cell, cells.rows[what.removeprefix(start), column])
+            other = what.removeprefix(start)
+            if (label := other.removesuffix(", odd splits")) != other:
+                return show(_on_odd_splits(cell), _on_odd_splits(cells.rows[label, column]))
+            return show(cell, cells.rows[other, column])
     if (found := re.fullmatch(r"(mean of the first|change after) (\d+) layers", what)) is not None:
         return _BY_DEPTH[found[1]](cell, int(found[2]))
     return _SHOWN[what](cell)
+
+
+def _on_odd_splits(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a cell with the runs whose split has an odd number."""
+    kept = [run for run in cell["runs"] if int(run["split"].rpartition(":")[2]) % 2]
+    return {**cell, "runs": kept}
 
 
 def _of_first_layers(cell: Mapping[str, Any], depth: int) -> Mapping[str, Any]:

@@ -190,8 +190,66 @@ def test_the_best_other_model_is_picked_on_one_half_and_compared_on_the_other():
     assert (pair.difference, pair.n_splits) == (pytest.approx(np.mean([0.3, 0.5])), 2)
     text = render(accuracy_table(spec, found), "md")
     assert "AdaGCN − lucky, the best other model on the even splits: +40.00" in text
+    assert "The interval over splits" not in text  # no goal, nothing to reach
     silent = toy.toy_spec(rows=rows, n_splits=4, n_inits=1)
     assert "even splits" not in render(accuracy_table(silent, found), "md")
+
+
+def scored(rows, **changes):
+    """Return spec and outcomes with the accuracies of every row, split by split."""
+    fields = [{"label": "AdaGCN", "model": "adagcn", "settings": toy.QUICK}] + [
+        {"label": label, "model": "logistic", "settings": {"C": float(strength)}}
+        for strength, label in enumerate(rows)
+        if label != "AdaGCN"
+    ]
+    n_splits = len(rows["AdaGCN"])
+    spec = toy.toy_spec(rows=fields, n_splits=n_splits, n_inits=1, **changes)
+    cells = plan(spec, toy.GRAPHS)
+    results = {
+        run.key: toy.some_result(rows[cell.row.label][int(run.split[-1])])
+        for cell in cells
+        for run in cell.runs
+    }
+    return spec, outcomes(cells, results)
+
+
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [
+        ([0.9, 0.5, 0.9, 0.5, 0.9, 0.5], "The interval over splits lies above −0.50."),
+        ([0.9, 0.5, 0.9, 0.496, 0.9, 0.493], "The interval over splits reaches −0.50."),
+        ([0.9, 0.494, 0.9, 0.493, 0.9, 0.492], "The interval over splits stays below −0.50."),
+    ],
+)
+def test_the_notes_say_if_the_difference_from_the_best_reaches_the_goal(first, words):
+    rows = {"AdaGCN": first, "other": [0.5] * 6}
+    spec, found = scored(rows, against_best=True, goal=-0.5)
+    (note,) = [each for each in accuracy_table(spec, found).notes if "even splits" in each]
+    assert note.endswith(words)
+
+
+def test_one_odd_split_leaves_the_goal_open():
+    rows = {"AdaGCN": [0.9, 0.5], "other": [0.5, 0.5]}
+    spec, found = scored(rows, against_best=True, goal=-0.5)
+    assert any(
+        "whether it reaches −0.50 is open" in each for each in accuracy_table(spec, found).notes
+    )
+
+
+def test_the_notes_say_which_rows_are_significantly_below_a_control():
+    rows = {
+        "AdaGCN": [0.8, 0.7, 0.8, 0.7],
+        "unsure": [0.2, 0.7, 0.3, 0.9],  # below on average, not beyond doubt
+        "blind": [0.4, 0.4, 0.3, 0.4],
+        "control": [0.5, 0.6, 0.5, 0.6],
+        "other control": [0.1, 0.1, 0.1, 0.1],
+    }
+    spec, found = scored(rows, controls=["control", "other control"])
+    notes = accuracy_table(spec, found).notes
+    assert "blind is below control on Toy (−17.50)." in notes
+    assert "Nowhere below control or other control: AdaGCN, unsure." in notes
+    without, found = scored(rows)
+    assert not [each for each in accuracy_table(without, found).notes if "below" in each]
 
 
 def test_fresh_runs_are_scored_on_unseen_nodes_as_well():

@@ -184,6 +184,8 @@ def test_a_users_spec_is_a_file(tmp_path):
         ("n_splits = 3", "n_splits = 0", r"n_splits: Input should be greater than.*got 0"),
         ("n_splits = 3", 'n_splits = "3"', r"n_splits: Input should be a valid integer; got '3'"),
         ('"val"', '"vals"', r"splits: Input should be 'val', 'test', .* got 'vals'"),
+        ('title = "Mine"', 'title = "M"\ncontrols = ["b"]', r"controls is unknown; got 'b'"),
+        ('title = "Mine"', 'title = "M"\ngoal = "no"', "goal: Input should be a valid number"),
         ("Cora =", "Coral =", r"paper\.a is unknown; got 'Coral'\. Did you mean 'Cora'"),
         ("paper.a", "paper.b", r"paper is unknown; got 'b'"),
         ("[85.0, 0.2]", "[85.0]", r"paper\.a\.Cora: List should have at least 2 items"),

@@ -197,6 +197,35 @@ def against_best(found: Sequence[CellOutcome]) -> list[tuple[CellOutcome, Paired
     return made
 
 
+def below_controls(
+    found: Sequence[CellOutcome], controls: Sequence[str]
+) -> list[tuple[CellOutcome, CellOutcome, PairedComparison]]:
+    """Compare every row with the controls, and return where it is significantly below one.
+
+    Parameters
+    ----------
+    found : sequence of CellOutcome
+        The cells of a table.
+    controls : sequence of str
+        Labels of the rows to compare with; these are not compared with each other.
+
+    Returns
+    -------
+    list of (CellOutcome, CellOutcome, PairedComparison)
+        A cell, a control on the same column, and their difference, whose interval over splits lies
+        below zero.
+    """
+    made = []
+    for each in (each for each in found if each.cell.row.label not in controls):
+        for other in found:
+            row, column = other.cell.row, other.cell.column
+            if row.label in controls and column == each.cell.column:
+                pair = _paired(each, other)
+                if pair is not None and pair.interval is not None and pair.interval[1] < 0.0:
+                    made.append((each, other, pair))
+    return made
+
+
 def _half(each: CellOutcome, remainder: int) -> CellOutcome:
     """Return a cell with its runs on splits of even (0) or odd (1) number."""
     kept = tuple(pair for pair in each.finished if _number(pair[0]) % 2 == remainder)

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
-from adagcn.experiments.outcome import CellOutcome, against_best, most_labels
+from adagcn.experiments.outcome import CellOutcome, against_best, below_controls, most_labels
 from adagcn.experiments.runs import RunResult
 from adagcn.experiments.spec import Column, Row, Spec
 from adagcn.experiments.statistics import PairedComparison
-from adagcn.experiments.table_words import comparison_note, interval_notes
+from adagcn.experiments.table_words import comparison_note, interval_notes, reach_note
 from adagcn.experiments.tables import Cell, Table, TimingRow, timing_table
 from adagcn.experiments.tables import Row as TableRow
 from adagcn.models.support.measures import METRICS
@@ -37,7 +37,8 @@ def accuracy_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
         for row in spec.rows
     )
     columns = tuple(column.label for column in spec.columns)
-    notes = tuple(_choices(spec) + _comparisons(spec, found) + _unseen(found) + _leads(spec, found))
+    parts = (_choices(spec), _comparisons(spec, found), _unseen(found), _leads(spec, found))
+    notes = tuple(note for part in (*parts, _controls(spec, found)) for note in part)
     measure = METRICS[found[0].metric] if found else METRICS["accuracy"]
     return Table(
         spec.title,
@@ -180,13 +181,32 @@ def _leads(spec: Spec, found: Sequence[CellOutcome]) -> list[str]:
     if not spec.against_best or not found:
         return []
     first = spec.rows[0].label
+    notes = []
+    for picked, pair in against_best(found):
+        label = f"{picked.cell.column.label}, odd splits: {first}"
+        other = f"{picked.cell.row.label}, the best other model on the even splits"
+        note = comparison_note(label, other, pair)
+        notes.append(note if spec.goal is None else f"{note} {reach_note(pair, spec.goal)}")
+    return notes
+
+
+def _controls(spec: Spec, found: Sequence[CellOutcome]) -> list[str]:
+    """Return which rows are significantly below a control, where the spec names some."""
+    there = {each.cell.row.label for each in found}
+    controls = [label for label in spec.controls if label in there]
+    if not controls:
+        return []
+    below: dict[str, list[str]] = {row.label: [] for row in spec.rows if row.label not in controls}
+    for each, other, pair in below_controls(found, controls):
+        points = f"{100 * pair.difference:+.2f}".replace("-", "−")
+        where = f"{other.cell.row.label} on {each.cell.column.label} ({points})"
+        below[each.cell.row.label].append(where)
+    names = " or ".join(controls)
+    clear = [label for label, places in below.items() if not places]
     return [
-        comparison_note(
-            f"{picked.cell.column.label}, odd splits: {first}",
-            f"{picked.cell.row.label}, the best other model on the even splits",
-            pair,
-        )
-        for picked, pair in against_best(found)
+        *(f"{label} is below {', '.join(places)}." for label, places in below.items() if places),
+        *([f"Nowhere below {names}: {', '.join(clear)}."] if clear else []),
+        "Below: the 95 % interval over splits of the paired difference lies below zero.",
     ]
 
 

@@ -202,6 +202,11 @@ class Spec(_Part):
         Whether the notes compare the first row with the best other model of each column: picked on
         the splits of even number, compared on those of odd number, so that luck in the one half
         does not count in the other.
+    goal : float, optional
+        What the interval of that difference should reach, in points; the notes say if it does.
+    controls : list of str
+        Labels of rows that every other one should not be significantly below; the notes say which
+        are.
     figure : {"depth", "cost"}, optional
         What its figure shows: accuracy by number of layers, or against the cost of a fit; None has
         none unless somebody asks, and then by number of layers.
@@ -220,6 +225,8 @@ class Spec(_Part):
     paper: dict[Name, dict[Name, Published]] = {}
     published_decimals: Annotated[int, Field(ge=0, le=6)] = 2
     against_best: bool = False
+    goal: Annotated[float, Field(ge=-100.0, le=100.0)] | None = None
+    controls: list[Name] = []
     figure: Literal["depth", "cost"] | None = None
     seeds: Literal["numbered", "derived"] = "numbered"
 
@@ -324,6 +331,8 @@ def check_spec(spec: Spec, name: str) -> None:
         if row.paper is not None:
             check_known(f"{at}.paper", row.paper, spec.paper)
         _check_model(spec, row, at)
+    for label in spec.controls:
+        check_known(f"{name}: controls", label, {row.label for row in spec.rows})
     _check_paper(spec, columns, name)
 
 

@@ -81,6 +81,15 @@ def comparison_note(label: str, other: str, found: PairedComparison) -> str:
     return f"{label} − {other}: {lead} ({scope}); {', '.join(tests)}; d_z = {effect}."
 
 
+def reach_note(found: PairedComparison, goal: float) -> str:
+    """Return whether the interval over splits reaches a number of points, as a sentence."""
+    if found.interval is None:
+        return f"Without an interval, whether it reaches {_signed(goal)} is open."
+    low, high = (100 * end for end in found.interval)
+    where = "lies above" if low >= goal else "reaches" if high >= goal else "stays below"
+    return f"The interval over splits {where} {_signed(goal)}."
+
+
 def interval_notes(found: Sequence[PairedComparison], *, older_runs: bool) -> list[str]:
     """Return what the intervals of a table's comparisons are, each sentence once per table.
 
