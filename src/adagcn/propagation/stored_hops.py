@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
+import socket
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import count
 from pathlib import Path
@@ -55,6 +57,8 @@ from adagcn.propagation.row_blocks import (
 
 BLOCK_BYTES = 2**26  # of a block's rows and of its part of Â
 JOURNAL = "blocks.jsonl"
+
+logger = logging.getLogger("adagcn")
 
 
 @dataclass(frozen=True)
@@ -212,10 +216,15 @@ class _Step:
 
 @dataclass(frozen=True)
 class _Done:
-    """What a step has written."""
+    """What a step has written, on which machine, and how many rows of the hop before it has read.
+
+    A journal of an earlier version does not tell the last two.
+    """
 
     files: dict[str, StoredFile]
     n_stored: int
+    n_read: int = 0
+    host: str = field(default_factory=socket.gethostname)
 
 
 def make_block(step: _Step, plan: StepPlan) -> _Done:
@@ -237,7 +246,7 @@ def make_block(step: _Step, plan: StepPlan) -> _Done:
     made = next_rows(propagator, gather, plan.inputs.shape[1], own, plan.teleport)
     files = plan.files(step.hop, is_sparse=not isinstance(made, np.ndarray))
     n_stored = made.size if isinstance(made, np.ndarray) else made.nnz
-    return _Done(files.write(step.block, made), int(n_stored))
+    return _Done(files.write(step.block, made), int(n_stored), len(halo))
 
 
 @dataclass(frozen=True)
@@ -270,7 +279,8 @@ def patch_block(step: _Patch, plan: StepPlan) -> _Done:
     is_kept[step.nodes - rows.start] = False
     whole[~is_kept] = made
     whole[is_kept] = step.kept.gathered(rows.start + np.flatnonzero(is_kept))
-    return _Done(plan.files(step.hop, is_sparse=False).write(step.block, whole), int(whole.size))
+    written = plan.files(step.hop, is_sparse=False).write(step.block, whole)
+    return _Done(written, int(whole.size), len(halo))
 
 
 def make_dense(step: _Step, plan: StepPlan) -> _Done:
@@ -539,6 +549,7 @@ class StoredHop:
             for block in range(len(plan.blocks))
             if block not in journal.whole()
         ]
+        journal.tell()
         if steps:
             current_engine().map(
                 make_block, steps, plan, on_result=lambda i, done: journal.add(steps[i], done)
@@ -558,6 +569,7 @@ class StoredHop:
             if (self._plan.work / f"hop-{number:04d}" / JOURNAL).is_file():
                 journal = _Journal(self._plan, number)
                 if len(journal.whole()) == len(self._plan.blocks):
+                    journal.tell()
                     return self._complete(number, journal)
         return self
 
@@ -677,7 +689,8 @@ class _Journal:
             try:
                 said = json.loads(line)
                 files = {n: StoredFile.model_validate(f) for n, f in said["files"].items()}
-                done[int(said["block"])] = _Done(files, int(said["n_stored"]))
+                more = {name: said[name] for name in ("n_read", "host") if name in said}
+                done[int(said["block"])] = _Done(files, int(said["n_stored"]), **more)
             except (ValueError, KeyError, TypeError):
                 continue  # the last line of a driver that died while writing
         return {block: each for block, each in done.items() if self._is_whole(block, each)}
@@ -687,6 +700,12 @@ class _Journal:
             self._plan.files(self._hop, is_sparse=kind).is_whole(block, done.files)
             for kind in (True, False)
         )
+
+    def tell(self) -> None:
+        """Log how many blocks of the hop are there, before the others are made."""
+        facts = {"hop": self._hop, "found": len(self._done), "blocks": len(self._plan.blocks)}
+        said = "hop %(hop)d: %(found)d of %(blocks)d blocks are there"
+        logger.info(said, {"event": "hop", **facts})
 
     def whole(self) -> set[int]:
         """Return the blocks that are there, as they were written."""
@@ -709,6 +728,8 @@ class _Journal:
         self._done[step.block] = done
         with (self._folder / JOURNAL).open("a", encoding="utf-8") as handle:
             handle.write(_line(step.block, done))
+        facts = {"hop": step.hop, "block": step.block, "rows_read": done.n_read, "host": done.host}
+        logger.debug("block %(block)d of hop %(hop)d is made", {"event": "block", **facts})
 
     def replace(self, done: list[_Done]) -> None:
         """Write down blocks that take the place of all others."""
@@ -719,7 +740,8 @@ class _Journal:
 
 def _line(block: int, done: _Done) -> str:
     files = {name: file.model_dump() for name, file in done.files.items()}
-    return json.dumps({"block": block, "n_stored": done.n_stored, "files": files}) + "\n"
+    facts = {"n_stored": done.n_stored, "n_read": done.n_read, "host": done.host}
+    return json.dumps({"block": block, **facts, "files": files}) + "\n"
 
 
 def _arrays(store: Path) -> StoredArrays:
