@@ -10,6 +10,8 @@ that are missing are done.
 from __future__ import annotations
 
 import hashlib
+import logging
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +31,8 @@ from adagcn.propagation.stored_hops import HopRows, StoredHop, StoredSource, Wor
 
 FOLDER = "scores"  # inside of a store
 BLOCK_BYTES = 2**22  # of the sums of a block
+
+logger = logging.getLogger("adagcn")
 
 Nodes = NDArray[np.intp] | range  # positions; a range for neighbors in the store
 
@@ -158,11 +162,14 @@ class VoteFiles:
         )
 
 
-def add_votes(step: VoteStep, plan: VotePlan) -> None:
-    """Write a block's sum with the votes of one layer more; one that is there already stays."""
-    files = plan.files
+def add_votes(step: VoteStep, plan: VotePlan) -> str:
+    """Write a block's sum with the votes of one layer more; one that is there already stays.
+
+    Returns the name of the machine.
+    """
+    files, host = plan.files, socket.gethostname()
     if files.read(step.layer, step.block) is not None:
-        return
+        return host
     before = files.sum_before(step.layer, step.block)
     parts = []
     for start in range(0, max(len(step.nodes), 1), files.rows_at_once):
@@ -171,6 +178,7 @@ def add_votes(step: VoteStep, plan: VotePlan) -> None:
         parts.append(plan.learner.log_proba(rows))
     votes = plan.combination.votes(np.concatenate(parts))
     files.write(step.layer, step.block, before.plus(plan.coefficient, votes))
+    return host
 
 
 @contextmanager
@@ -241,10 +249,16 @@ def _vote_on_hop(
         if newest[block] < number
     ]
 
-    def forget(position: int, _: None) -> None:
-        files.path(number - 1, steps[position].block).unlink(missing_ok=True)
+    def forget(position: int, host: str) -> None:
+        block = steps[position].block
+        files.path(number - 1, block).unlink(missing_ok=True)
+        facts = {"event": "voted", "layer": number, "block": block, "host": host}
+        logger.debug("layer %(layer)d has voted on block %(block)d", facts)
 
     if steps:
+        n_found = len(blocks) - len(steps)
+        facts = {"event": "votes", "layer": number, "found": n_found, "blocks": len(blocks)}
+        logger.info("votes of layer %(layer)d: %(found)d of %(blocks)d blocks are there", facts)
         scale, rule = ensemble.hop_scale, ensemble.combination
         rows = hop.readable()
         plan = VotePlan(files, rows, layer.learner, layer.factor, scale, layer.coefficient, rule)

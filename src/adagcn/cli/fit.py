@@ -12,6 +12,7 @@ from adagcn.cli.all_predicted import check_predict_to, predict_all
 from adagcn.cli.checkpoint_options import CheckpointOptions
 from adagcn.cli.engine_options import EngineOptions
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
+from adagcn.cli.log_option import LogOption
 from adagcn.cli.options import Calibrate, ClassWeight, Common, Force, with_option_groups
 from adagcn.cli.output import (
     check_out,
@@ -47,6 +48,7 @@ def fit(
     splits: SplitOptions,
     engines: EngineOptions,
     checkpoints: CheckpointOptions,
+    logs: LogOption,
     common: Common,
     model: Annotated[
         str,
@@ -151,7 +153,7 @@ def fit(
         made = build_model(model, graph, preset=preset, settings=given, random_state=common.seed)
         return made.set_params(**limits) if limits else made
 
-    with checkpoints.kept():
+    with logs.written(), checkpoints.kept():
         with threads(common.threads):
             graph = options.read_labeled()
             chosen = with_conformal(splits.make(graph, options), conformal)

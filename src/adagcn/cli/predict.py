@@ -13,6 +13,7 @@ import typer
 from adagcn.cli.all_predicted import predicted_rows
 from adagcn.cli.engine_options import EngineOptions
 from adagcn.cli.graph_options import GraphOptions, graph_facts, reading_rows
+from adagcn.cli.log_option import LogOption
 from adagcn.cli.node_options import ids_in_file
 from adagcn.cli.option_words import in_options
 from adagcn.cli.options import Common, Force, ModelFile, Verbatim, with_option_groups
@@ -35,6 +36,7 @@ def predict(
     model: ModelFile,
     options: GraphOptions,
     engines: EngineOptions,
+    logs: LogOption,
     common: Common,
     nodes: Annotated[
         str | None,
@@ -100,7 +102,7 @@ def predict(
         fitted = load_model(model, graph=graph)
         ids = None if nodes is None else ids_in_file(nodes, options.id_column, graph)
         columns.check(fitted)
-        with engines.for_hops(graph):
+        with logs.written(), engines.for_hops(graph):
             summary, rows = _predicted(
                 fitted, ids, columns, out, verbatim=verbatim, as_json=common.as_json
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -19,6 +20,8 @@ from adagcn.errors import ResourceError, counted
 
 # Read by numeric libraries when they are loaded: workers side by side get one thread each.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+logger = logging.getLogger("adagcn")
 
 _Ticket = tuple[int, Any]  # an item's position and the item
 
@@ -123,6 +126,9 @@ class _Driver:
                 lost.append(ticket)
             else:
                 self._take(ticket[0], future)
+        if lost:
+            facts = {"event": "lost", "items": len(lost)}
+            logger.info("a worker died: %(items)d items are done again", facts)
         return lost
 
     def _take(self, position: int, future: Future[Any]) -> None:

@@ -149,7 +149,8 @@ class LogCallback(Callback):
         """Write what is known of the layer."""
         error = event.weighted_error
         about = "" if error is None else f", training error {error:.4f}"
-        logger.info("layer %d: %s epochs%s", event.layer, event.epochs, about)
+        facts = {"event": "layer", "layer": event.layer, "epochs": event.epochs}
+        logger.info(f"layer %(layer)d: %(epochs)s epochs{about}", facts)
 
 
 _METHODS = ("on_epoch", "on_layer", "on_stop")

@@ -180,9 +180,11 @@ class Checkpoints:
                 look=decision.reason,
             )
             write_fit(folder, entry, fit.basis.nodes, decision)
+            _log_start(0)
             return state
         state = read_layers(folder, form, state, n_train)
         self._n_saved = len(state.layers)
+        _log_start(self._n_saved)
         self._tell_command()
         if n_layer_files(folder) > self._n_saved:
             _notice(
@@ -358,6 +360,10 @@ def _versions() -> dict[str, str]:
 
 def _problem(error: OSError) -> str:
     return error.problem if isinstance(error, AdaGCNError) else str(error)
+
+
+def _log_start(n_layers: int) -> None:
+    logger.info("%(layers)d layers are there", {"event": "start", "layers": n_layers})
 
 
 def _notice(text: str) -> None:
