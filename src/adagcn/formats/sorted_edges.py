@@ -104,7 +104,8 @@ def adjacency_entries(
     """
     for keys, weights in _whole_pairs(parts):
         places, forward, backward = _directions(keys, weights, rules, counts)
-        rows, columns = places // n_nodes, places % n_nodes
+        rows = places // n_nodes
+        columns = places - rows * n_nodes  # NumPy's remainder takes several times as long
         kept = _without_loops(rows, columns, rules, counts)
         rows, columns = rows[kept], columns[kept]
         values = _settled(forward[kept], backward[kept], rules, counts)
@@ -149,22 +150,23 @@ def _directions(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the different places, and the weights there of edges and of reversed edges, or 0."""
     starts = np.flatnonzero(_begins(keys))
-    repeats = np.diff(starts, append=len(keys))
+    distinct = keys[starts]
     if weights is not None:
         merged = merged_weights(weights, starts, rules.duplicates)
     elif rules.duplicates == "sum":
-        merged = repeats.astype(np.float64)
+        merged = np.diff(starts, append=len(keys)).astype(np.float64)
     else:
         merged = np.ones(len(starts))
-    is_reversed = (keys[starts] & 1).astype(bool)
-    counts.again += int((repeats[~is_reversed] - 1).sum())
-    places = keys[starts] >> 1
-    first = _begins(places)
-    number = np.cumsum(first) - 1
-    forward, backward = np.zeros((2, int(np.count_nonzero(first))))
-    forward[number[~is_reversed]] = merged[~is_reversed]
-    backward[number[is_reversed]] = merged[is_reversed]
-    return places[first], forward, backward
+    is_reversed = (distinct & 1).astype(bool)
+    n_forward = len(keys) - int(np.count_nonzero(keys & 1))
+    counts.again += n_forward - (len(distinct) - int(np.count_nonzero(is_reversed)))
+    # At a place are an edge, a reversed edge, or one after the other.
+    places = distinct >> 1
+    firsts = np.flatnonzero(_begins(places))
+    lasts = np.append(firsts[1:], len(places)) - 1
+    forward = np.where(is_reversed[firsts], 0.0, merged[firsts])
+    backward = np.where(is_reversed[lasts], merged[lasts], 0.0)
+    return places[firsts], forward, backward
 
 
 def _begins(keys: NDArray[np.int64]) -> NDArray[np.bool_]:

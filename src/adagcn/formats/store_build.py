@@ -5,8 +5,8 @@ the nodes and sorts the edges; one pass over the sorted edges writes the adjacen
 that of ``Graph.from_edges(…).to_store(…)``: the same arrays, digests and words about what was read,
 but for the integer type of indices, which in memory is sometimes wider than it need be.
 
-In memory are: what :class:`Limits` grants DuckDB, some rows of a table, 8 bytes per node (up to 40
-if ids are integers with gaps, 256 MB at most of them), and the table of labels.
+In memory are: what :class:`Limits` grants DuckDB, some rows of a table, 8 bytes per node (up to 48
+if ids are integers with gaps, 320 MB at most of them), and the table of labels.
 """
 
 from __future__ import annotations

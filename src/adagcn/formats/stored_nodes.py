@@ -124,24 +124,48 @@ def nodes_of_edges(base: ScratchDatabase, kind: IdKind) -> StoredNodes:
 
     Strings are sorted by their bytes, which is the order of their code points and so NumPy's.
     """
+    if kind == "integers":
+        nodes = _close_integers(base)
+        if nodes is not None:
+            return nodes
     base.run(
         "CREATE TABLE nodes AS SELECT id, row_number() OVER (ORDER BY id) - 1 AS position "
         "FROM (SELECT DISTINCT s AS id FROM ends UNION SELECT DISTINCT t FROM ends)"
     )
     n_nodes, first, last = base.row("SELECT count(*), min(id), max(id) FROM nodes")
     is_range = kind == "integers" and n_nodes > 0 and (first, last) == (0, n_nodes - 1)
-    nodes = _checked(StoredNodes(base, n_nodes, kind, is_range))
-    is_dense = kind == "integers" and last - first < min(_MOST_GAPS * n_nodes, _MOST_PLACES)
-    return _with_places(nodes, first, last) if is_dense and not is_range else nodes
+    return _checked(StoredNodes(base, n_nodes, kind, is_range))
 
 
-def _with_places(nodes: StoredNodes, first: int, last: int) -> StoredNodes:
-    places = np.zeros(last - first + 1, dtype=np.int32)
-    position = 0
-    for batch in nodes.base.batches("SELECT id FROM nodes ORDER BY position"):
-        ids = batch.column(0).to_numpy() - first
-        places[ids] = np.arange(position, position + len(ids), dtype=np.int32)
-        position += len(ids)
+def _close_integers(base: ScratchDatabase) -> StoredNodes | None:
+    """Return sorted integer ids if they lie close together: a mark for each number finds them.
+
+    That takes a third of what the database needs to find and sort them.
+    """
+    n_ends, *bounds = base.row("SELECT 2 * count(*), min(s), min(t), max(s), max(t) FROM ends")
+    if not n_ends:
+        return None
+    first, last = min(bounds[:2]), max(bounds[2:])
+    if last - first >= min(_MOST_GAPS * n_ends, _MOST_PLACES):
+        return None
+    is_node = np.zeros(last - first + 1, dtype=bool)
+    for batch in base.batches("SELECT s, t FROM ends"):
+        for column in batch.columns:
+            is_node[column.to_numpy() - first] = True
+    n_nodes = int(np.count_nonzero(is_node))
+    if last - first >= _MOST_GAPS * n_nodes:
+        return None
+    nodes = _checked(StoredNodes(base, n_nodes, "integers", (first, last) == (0, n_nodes - 1)))
+    return nodes if nodes.is_range else _with_places(nodes, is_node, first)
+
+
+def _with_places(nodes: StoredNodes, is_node: NDArray[np.bool_], first: int) -> StoredNodes:
+    nodes.base.run("CREATE TABLE nodes (id BIGINT, position BIGINT)")
+    places = np.cumsum(is_node, dtype=np.int32)
+    places -= 1
+    for start in range(0, len(is_node), _IDS_AT_ONCE):
+        some = start + np.flatnonzero(is_node[start : start + _IDS_AT_ONCE])
+        nodes.base.insert("nodes", pa.table({"id": first + some, "position": places[some]}))
     return replace(nodes, places=places, first=first)
 
 
