@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+_PATIENCE = 10.0  # seconds for killed processes to be gone
 _V1 = Path("/sys/fs/cgroup/memory")
 _V2 = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 
@@ -48,8 +51,20 @@ def memory_group(limit: int) -> Iterator[MemoryGroup | None]:
         yield group
     finally:
         if group is not None:
-            with suppress(OSError):
-                group.folder.rmdir()
+            _remove(group)
+
+
+def _remove(group: MemoryGroup) -> None:
+    """End what still runs in a group and remove it: it stays as long as it has processes."""
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        for process in (group.folder / "cgroup.procs").read_text("ascii").split():
+            with suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGKILL)
+        with suppress(OSError):
+            group.folder.rmdir()
+            return
+        time.sleep(0.05)
 
 
 def _made(limit: int) -> MemoryGroup | None:

@@ -1,30 +1,36 @@
-"""Whole commands on stores: under a memory limit, from CSV files, killed at random instants.
+"""Whole commands on stores: under a memory limit, from CSV files, killed, on two hosts.
 
 Every run is a command of its own, as a user would start it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from adagcn.bench.kept_fits import KeptFits, circumstances
-from adagcn.bench.measures import Row, Section, measure
-from adagcn.bench.memory_group import MemoryGroup, memory_group
-from adagcn.bench.timing import Tick
-from adagcn.data.power_law import PowerLaw, write_power_law_store, write_power_law_tables
-from adagcn.errors import ResourceError
+import numpy as np
 
-_FIT = ("--preset", "instant", "--set", "n_layers=3", "--split", "stratified:0", "--quiet")
+from adagcn.bench.kept_fits import KeptFits, circumstances
+from adagcn.bench.killed_fits import KilledFits
+from adagcn.bench.measures import Section
+from adagcn.bench.memory_group import memory_group
+from adagcn.bench.stored_commands import run
+from adagcn.bench.stored_sections import stored_section
+from adagcn.bench.timing import Tick
+from adagcn.bench.two_hosts import on_two_hosts
+from adagcn.data.power_law import PowerLaw, write_power_law_store, write_power_law_tables
+
+_RECIPE = ("--preset", "instant", "--set", "n_layers=3", "--quiet")
+_NO_GROUP = (
+    "no control group with a limit on memory can be made here: that takes root and the memory "
+    "controller of control groups. A limit on the address space would not do, since it counts "
+    "mapped files"
+)
+_SPLIT_SIZES = {"train_idx": 1_000, "valid_idx": 10_000, "test_idx": 10_000}
 
 
 @dataclass(frozen=True)
@@ -39,22 +45,34 @@ class RunsPlan:
         Features take so many times the limit.
     n_features : int
         Columns of the graph under the limit.
+    limit_homophily : float
+        Share of its edges within a community.
     table_nodes, table_edges, table_features : int
         Sizes of the graph in CSV files; Reddit's with ``--full``.
-    kills : int
-        How often a fit is killed.
-    killed_nodes : int
-        Nodes of the graph whose fit is killed.
+    kills, worker_kills : int
+        How often a fit is killed, and how often a worker of one.
+    killed_nodes, killed_features : int
+        Sizes of the graph whose fit is killed.
+    hosts_nodes, hosts_features : int
+        Sizes of the graph that is fitted on two hosts.
+    max_epochs : int
+        Epochs of a layer of the fits that are killed or run on two hosts.
     """
 
-    limit: int = 3 * 2**29
-    over: int = 1
+    limit: int = 2**30
+    over: int = 2
     n_features: int = 256
+    limit_homophily: float = 0.999
     table_nodes: int = 10_000
     table_edges: int = 100_000
     table_features: int = 32
     kills: int = 5
-    killed_nodes: int = 50_000
+    worker_kills: int = 2
+    killed_nodes: int = 150_000
+    killed_features: int = 256
+    hosts_nodes: int = 150_000
+    hosts_features: int = 256
+    max_epochs: int = 20
 
 
 QUICK = RunsPlan()
@@ -66,9 +84,12 @@ FULL = RunsPlan(
     table_edges=57_307_946,
     table_features=602,
     kills=20,
+    worker_kills=5,
     killed_nodes=400_000,
+    hosts_nodes=1_000_000,
+    max_epochs=60,
 )
-PARTS = ("limit", "tables", "kills")
+PARTS = ("limit", "tables", "kills", "hosts")
 
 
 def measure_stored_runs(
@@ -97,7 +118,12 @@ def measure_stored_runs(
     tick : callable
         Called after every part.
     """
-    ways = {"limit": under_a_limit, "tables": from_tables, "kills": killed_again_and_again}
+    ways = {
+        "limit": under_a_limit,
+        "tables": from_tables,
+        "kills": killed_again_and_again,
+        "hosts": on_hosts,
+    }
     for part in parts:
         words = {"bench": f"stored {part}", "seed": seed, **asdict(plan), **circumstances()}
         known = kept.find(words)
@@ -106,27 +132,53 @@ def measure_stored_runs(
                 known = ways[part](plan, seed, Path(work))
             kept.add(words, known)
         tick()
-        yield _section(part, known)
+        yield stored_section(part, known)
 
 
 def under_a_limit(plan: RunsPlan, seed: int, folder: Path) -> dict[str, Any]:
-    """Fit and predict a graph whose features are several times the memory that there is."""
+    """Fit and predict a graph whose features are several times the memory that there is.
+
+    Nodes are numbered by community, as a graph of this size should be: in any other order each
+    block needs rows from all over the files, and every hop reads them once per block.
+    """
     n_nodes = plan.over * plan.limit // (4 * plan.n_features)
-    graph = PowerLaw(n_nodes, 2 * n_nodes, n_features=plan.n_features, seed=seed)
-    store = folder / "store"
-    write_power_law_store(graph, store)
-    facts: dict[str, Any] = {"limit": plan.limit, "feature_bytes": 4 * n_nodes * plan.n_features}
+    graph = PowerLaw(
+        n_nodes,
+        2 * n_nodes,
+        n_features=plan.n_features,
+        seed=seed,
+        order="community",
+        homophily=plan.limit_homophily,
+    )
+    facts: dict[str, Any] = {
+        "limit": plan.limit,
+        "feature_bytes": 4 * n_nodes * plan.n_features,
+        "homophily": plan.limit_homophily,
+    }
     with memory_group(plan.limit) as group:
         if group is None:
-            facts["note"] = "this system lets nobody make a control group with a memory limit here"
-            return {"facts": facts, "runs": []}
+            return {"facts": {**facts, "note": _NO_GROUP}, "runs": []}
+        store, splits = folder / "store", folder / "splits.npz"
+        write_power_law_store(graph, store)
+        _write_split(splits, n_nodes, seed)
+        model, out = folder / "m.adagcn", folder / "p.parquet"
+        split = ["--split", "file:0", "--splits-file", splits]
+        fit = ["fit", store, *_RECIPE, *split, "--out", model]
+        predict = ["predict", model, store, "--quiet", "--out", out]
         runs = [
-            _run("fit", ["fit", store, *_FIT, "--out", folder / "m.adagcn"], group),
-            _run("predict", ["predict", folder / "m.adagcn", store, "--quiet", "--out",
-                             folder / "p.parquet"], group),
-        ]  # fmt: skip
+            run(name, words, around=group.command)
+            for name, words in (("fit", fit), ("predict", predict))
+        ]
         facts["peak_bytes"] = group.peak()
     return {"facts": facts, "runs": runs}
+
+
+def _write_split(path: Path, n_nodes: int, seed: int) -> None:
+    """Draw few nodes with labels, as a large graph has them."""
+    drawn = np.random.default_rng(seed).choice(n_nodes, sum(_SPLIT_SIZES.values()), replace=False)
+    parts = np.split(drawn, np.cumsum(list(_SPLIT_SIZES.values()))[:-1])
+    named: dict[str, Any] = dict(zip(_SPLIT_SIZES, parts, strict=True))
+    np.savez(path, **named)
 
 
 def from_tables(plan: RunsPlan, seed: int, folder: Path) -> dict[str, Any]:
@@ -142,7 +194,7 @@ def from_tables(plan: RunsPlan, seed: int, folder: Path) -> dict[str, Any]:
     tables = write_power_law_tables(graph, folder)
     given = [word for name, path in tables.items() for word in (f"--{name}", path)]
     out = ["--out", folder / "m.adagcn", "--predict-to", folder / "p.csv"]
-    runs = [_run("fit --predict-to", ["fit", *given, *_FIT, *out])]
+    runs = [run("fit --predict-to", ["fit", *given, *_RECIPE, "--split", "stratified:0", *out])]
     facts = {
         "n_nodes": graph.n_nodes,
         "n_edges": graph.n_edges,
@@ -154,95 +206,29 @@ def from_tables(plan: RunsPlan, seed: int, folder: Path) -> dict[str, Any]:
 
 
 def killed_again_and_again(plan: RunsPlan, seed: int, folder: Path) -> dict[str, Any]:
-    """Kill a fit at random instants and start it again, until it has been killed often enough.
-
-    A fit that ends in between must have the bytes of the undisturbed one, and another begins.
-    """
-    graph = PowerLaw(plan.killed_nodes, 10 * plan.killed_nodes, seed=seed)
-    store, model = folder / "store", folder / "m.adagcn"
-    write_power_law_store(graph, store)
-    words = ["fit", store, *_FIT, "--out", model, "--force"]
-    whole = _run("undisturbed", words)
-    wanted = hashlib.sha256(model.read_bytes()).hexdigest()
-    rng, start = random.Random(seed), time.perf_counter()
-    log: list[dict[str, Any]] = []
-    while len([each for each in log if each["killed"]]) < plan.kills or log[-1]["killed"]:
-        enough = len([each for each in log if each["killed"]]) >= plan.kills
-        patience = None if enough else rng.uniform(0.3, 1.0) * whole["seconds"]
-        log.append(_attempt(words, patience))
-        if not log[-1]["killed"]:
-            log[-1]["same"] = hashlib.sha256(model.read_bytes()).hexdigest() == wanted
-    finished = [each for each in log if not each["killed"]]
-    together: dict[str, Any] = {
-        "name": f"{len(log)} attempts, {plan.kills} kills",
-        "peak_bytes": None,
-    }
-    together["seconds"] = time.perf_counter() - start
-    facts = {"digest": wanted, "same": all(each["same"] for each in finished),
-             "kills": plan.kills, "finished": len(finished), "attempts": log}  # fmt: skip
-    return {"facts": facts, "runs": [whole, together]}
-
-
-def _attempt(words: list[Any], patience: float | None) -> dict[str, Any]:
-    start = time.perf_counter()
-    process = subprocess.Popen(_command(words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    try:
-        _, said = process.communicate(timeout=patience)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        return {"killed": True, "after": time.perf_counter() - start}
-    if process.returncode:
-        raise _failed(words, said)
-    return {"killed": False, "after": time.perf_counter() - start}
-
-
-def _command(words: list[Any]) -> list[str]:
-    return [sys.executable, "-m", "adagcn.cli", *map(str, words)]
-
-
-def _run(name: str, words: list[Any], group: MemoryGroup | None = None) -> dict[str, Any]:
-    command = _command(words) if group is None else group.command(_command(words))
-    start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, check=False)
-    seconds = time.perf_counter() - start
-    if done.returncode:
-        raise _failed(words, done.stderr)
-    return {"name": name, "seconds": seconds, "peak_bytes": None if group is None else group.peak()}
-
-
-def _failed(words: list[Any], said: bytes) -> ResourceError:
-    lines = said.decode(errors="replace").strip().splitlines()
-    return ResourceError(
-        "AGC-R2102",
-        f"the command adagcn {' '.join(map(str, words[:2]))} of this benchmark failed",
-        got=lines[-1] if lines else "no message: perhaps the system ended it for want of memory",
-        fix="run it by itself to see why, or measure smaller sizes",
+    """Kill fits, and workers of fits; say what every attempt found and did."""
+    graph = PowerLaw(
+        plan.killed_nodes, 10 * plan.killed_nodes, n_features=plan.killed_features, seed=seed
     )
+    write_power_law_store(graph, folder / "store")
+    fits = KilledFits(folder / "store", folder, plan.max_epochs, random.Random(seed))
+    whole = fits.undisturbed()
+    drivers = list(fits.driver_kills(plan.kills))
+    workers = list(fits.worker_kills(plan.worker_kills))
+    finished = [each for each in (*drivers, *workers) if not each["killed"]]
+    facts = {
+        "kills": sum(each["killed"] for each in drivers),
+        "worker_kills": sum(each["worker_killed"] for each in workers),
+        "finished": len(finished),
+        "same": sum(each["same"] for each in finished),
+        "again": sum(each["again"] for each in (*drivers, *workers)),
+        "attempts": {"undisturbed": [whole], "driver": drivers, "worker": workers},
+    }
+    return {"facts": facts, "runs": []}
 
 
-_TITLES = {
-    "limit": "features of {feature_bytes:,} bytes, {limit:,} bytes of memory for everything",
-    "tables": "{n_nodes:,} nodes, {n_edges:,} edges as drawn, {n_features} features: "
-    "from {table_bytes:,} bytes of CSV to {n_predicted:,} predictions",
-    "kills": "{kills} kills at random instants; every finished fit has the bytes of the "
-    "undisturbed one: {same}",
-}
-
-
-def _section(part: str, known: dict[str, Any]) -> Section:
-    facts = known["facts"]
-    rows = [
-        Row(
-            run["name"],
-            "adagcn",
-            measure([run["seconds"]]),
-            None,
-            {"peak_bytes": run["peak_bytes"]},
-        )
-        for run in known["runs"]
-    ]
-    if "note" in facts:
-        rows.append(Row("fit", "adagcn", None, None, {"note": facts["note"]}))
-    title = _TITLES[part].format(**json.loads(json.dumps(facts)))
-    return Section("stored_run", f"stores, {part}", title, "", tuple(rows), facts)
+def on_hosts(plan: RunsPlan, seed: int, folder: Path) -> dict[str, Any]:
+    """Fit on two hosts that share a folder, and in one process."""
+    n_nodes = plan.hosts_nodes
+    graph = PowerLaw(n_nodes, 10 * n_nodes, n_features=plan.hosts_features, seed=seed)
+    return on_two_hosts(graph, plan.max_epochs, folder)

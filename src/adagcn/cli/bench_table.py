@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
@@ -103,7 +103,7 @@ def _slope(facts: dict[str, Any]) -> str:
 
 
 def _megabytes(facts: dict[str, Any]) -> str:
-    peak = facts["peak_bytes"]
+    peak = facts.get("peak_bytes")
     return "" if peak is None else f"{peak / 2**20:,.0f} MB"
 
 
@@ -120,6 +120,17 @@ def _share_of_rows(facts: dict[str, Any], which: str) -> str:
     if facts[which] is None:
         return ""
     return "all" if which == "share" and facts["is_whole"] else f"{facts[which]:.2%}"
+
+
+def _number(name: str) -> Callable[[dict[str, Any]], str]:
+    return lambda facts: "" if facts.get(name) is None else f"{facts[name]:,}"
+
+
+def _by_host(name: str, size: int = 1) -> Callable[[dict[str, Any]], str]:
+    """Return what writes numbers by host, in units of some size."""
+    return lambda facts: ", ".join(
+        f"{host}: {number / size:,.0f}" for host, number in (facts.get(name) or {}).items()
+    )
 
 
 def _f1(facts: dict[str, Any], kind: str) -> str:
@@ -150,6 +161,19 @@ _EXTRA: dict[str, dict[str, Any]] = {
     "stored_hop": {"own memory": _megabytes},
     "stored_growth": {"own memory": _megabytes},
     "stored_run": {"peak of its group": _megabytes},
+    "attempts": {
+        "layers found": _number("layers_found"),
+        "trained": _number("layers"),
+        "blocks found": _number("found"),
+        "made": _number("blocks"),
+        "lost with a worker": _number("lost"),
+        "done again": _number("again"),
+    },
+    "two_hosts": {
+        "blocks by host": _by_host("blocks"),
+        "MB of rows read": _by_host("read", 10**6),
+        "KB over the cable": lambda facts: f"{facts['moved'] / 1000:,.0f}" if facts else "",
+    },
     "reading": {"peak memory": _megabytes, "of the file": _over_data},
     "updates": {
         "rows within reach": lambda facts: _share_of_rows(facts, "reached"),
