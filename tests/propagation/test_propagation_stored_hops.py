@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import shutil
 import signal
@@ -19,7 +20,7 @@ from adagcn import Graph
 from adagcn.data import planted_partition
 from adagcn.engines import engine_named, using
 from adagcn.formats.row_norms import hellinger_rows
-from adagcn.propagation import stored_hops
+from adagcn.propagation import row_blocks, stored_hops
 from adagcn.propagation.hops import Hop
 from adagcn.propagation.normalize import make_propagator
 from adagcn.propagation.row_blocks import RowBlocks, degrees_of, propagator_rows
@@ -103,6 +104,28 @@ def test_columns_are_cut_where_a_halo_would_be_large(tmp_path, monkeypatch):
     assert_same_hops(memory.first(), files.first(), graph.n_nodes)
 
 
+def test_columns_are_cut_into_few_parts_of_about_one_width(monkeypatch):
+    monkeypatch.setattr(row_blocks, "HALO_BYTES", 1000)
+    for column_bytes in (1, 99, 400, 5000):
+        parts = row_blocks._columns_at_once(17, column_bytes)
+        widths = [part.stop - part.start for part in parts]
+        assert sum(widths) == 17
+        assert max(widths) - min(widths) <= 1
+        assert max(widths) * column_bytes <= 1000 or max(widths) == 1
+        if len(parts) > 1:  # one part less would be too wide
+            assert math.ceil(17 / (len(parts) - 1)) * column_bytes > 1000
+
+
+def test_a_block_is_mapped_once_for_all_blocks_of_the_next_hop(tmp_path, monkeypatch):
+    hop = StoredSource(stored(dense_graph(), tmp_path), None, "none", None).first().next()
+    n_blocks = len(hop._plan.blocks)
+    opened, open_file = [], row_blocks.mapped
+    monkeypatch.setattr(row_blocks, "mapped", lambda path: opened.append(path) or open_file(path))
+    hop.next()
+    assert len(opened) == n_blocks > 3
+    assert len(set(opened)) == n_blocks
+
+
 def test_workers_give_the_bits_of_one_process(tmp_path, monkeypatch):
     monkeypatch.undo()  # other processes cut blocks as the driver does, which sends them along
     monkeypatch.setattr(stored_hops, "BLOCK_BYTES", 4000)
@@ -169,7 +192,7 @@ KILLED = """
     import os, signal, sys
     from pathlib import Path
     import numpy as np
-    from adagcn.propagation import stored_hops
+    from adagcn.propagation import row_blocks, stored_hops
     stored_hops.BLOCK_BYTES = 4000
     made = []
     make = stored_hops.make_block

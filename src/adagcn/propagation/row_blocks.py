@@ -8,8 +8,11 @@ memory. What is written depends on nothing else: whoever dies, a step can be don
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,7 @@ from adagcn.propagation.blocks import WORK_OF_A_THREAD
 from adagcn.propagation.normalize import Normalization
 from adagcn.propagation.sparse_tensors import readable_tensor, row_parts
 
-HALO_BYTES = 2**29  # of gathered rows at once; columns are cut where all would be more
+HALO_BYTES = 2**28  # of gathered rows at once; columns are cut where all would be more
 _SPAN = 16  # marks for a stored value, up to which marking is faster than sorting
 
 
@@ -99,8 +102,19 @@ class HopFiles:
             return [f"{stem}.npy"]
         return [f"{stem}.{part}.npy" for part in ("indptr", "indices", "values")]
 
+    @cached_property
+    def _open(self) -> dict[int, Features]:
+        """Blocks that were read. Mapped anew, a block would cost every page of it once more: for
+        each block of the next hop, all pages of this one."""
+        return {}
+
     def read(self, block: int) -> Features:
-        """Return a block, mapped into memory."""
+        """Return a block, mapped into memory for as long as these files are of interest."""
+        if block not in self._open:
+            self._open[block] = self._mapped(block)
+        return self._open[block]
+
+    def _mapped(self, block: int) -> Features:
         arrays = [mapped(self.folder / name) for name in self.names(block)]
         if not self.is_sparse:
             return arrays[0]
@@ -133,8 +147,13 @@ class HopFiles:
             rows[which] = self.read(block)[places, columns]
         return rows
 
-    def halo_rows(self, halo: NDArray[Any], columns: slice = slice(None)) -> Features:
-        """Return the rows of nodes in ascending order: each block fills a slice of the result."""
+    def halo_rows(
+        self, halo: NDArray[Any], columns: slice = slice(None), room: Room | None = None
+    ) -> Features:
+        """Return the rows of nodes in ascending order: each block fills a slice of the result.
+
+        Dense rows stand in the room, if there is one, until others are asked for.
+        """
         if self.is_sparse:
             return self.gathered(halo)
         cuts = np.searchsorted(halo, self.blocks.ends)
@@ -143,7 +162,8 @@ class HopFiles:
             start = int(halo[0] - self.blocks.ends[touched[0]])
             return self.read(touched[0])[start : start + len(halo), columns]
         width = len(range(*columns.indices(self.n_columns)))
-        rows = np.empty((len(halo), width), dtype=self.read(0).dtype)
+        room = Room() if room is None else room
+        rows = room.array((len(halo), width), self.read(0).dtype)
 
         def fill(block: int) -> None:
             some = slice(cuts[block], cuts[block + 1])
@@ -165,6 +185,21 @@ class HopFiles:
             and file_digest(path) == files[name].sha256
             for name, path in paths.items()
         )
+
+
+class Room:
+    """Memory for one array after the other: the system would clear new memory for each."""
+
+    def __init__(self) -> None:
+        self._bytes = np.empty(0, dtype=np.uint8)
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return an array of any content in the place of the one before it."""
+        n_bytes = math.prod(shape) * dtype.itemsize
+        if n_bytes > len(self._bytes):
+            self._bytes = np.empty(0, dtype=np.uint8)  # gone before there is more
+            self._bytes = np.empty(n_bytes, dtype=np.uint8)
+        return self._bytes[:n_bytes].view(dtype).reshape(shape)
 
 
 def take_rows(
@@ -270,26 +305,35 @@ def next_rows(
         γ.
     """
     n_halo = propagator.shape[1]
-    width = max(HALO_BYTES // max(n_halo * propagator.dtype.itemsize, 1), 1)
-    values = gather(slice(0, min(width, n_columns)))
+    parts = _columns_at_once(n_columns, n_halo * propagator.dtype.itemsize)
+    values = gather(parts[0])
     if not isinstance(values, np.ndarray):
         moved = propagator @ values
         if not teleport:
             return moved
         assert own_input is not None
         return (1.0 - teleport) * moved + teleport * own_input
-    result = np.empty((propagator.shape[0], n_columns), dtype=values.dtype)
-    parts = _threads_parts(propagator, n_columns)
-    _multiply(parts, values, result[:, :width])
-    for start in range(width, n_columns, width):
+    # Zeros: without MKL, torch's product multiplies with 0 what it replaces.
+    result = np.zeros((propagator.shape[0], n_columns), dtype=values.dtype)
+    rows_of_threads = _threads_parts(propagator, n_columns)
+    _multiply(rows_of_threads, values, result[:, parts[0]])
+    for columns in parts[1:]:
         del values  # before the next columns take as much memory
-        values = gather(slice(start, min(start + width, n_columns)))
+        values = gather(columns)
         assert isinstance(values, np.ndarray)
-        _multiply(parts, values, result[:, start : start + width])
+        _multiply(rows_of_threads, values, result[:, columns])
     if teleport:
         result *= 1.0 - teleport
         _add_input(result, own_input, teleport)
     return result
+
+
+def _columns_at_once(n_columns: int, column_bytes: int) -> list[slice]:
+    """Return columns in as few parts as memory allows, all about as wide: a narrow one saves none."""
+    most = max(HALO_BYTES // max(column_bytes, 1), 1)
+    n_parts = max(math.ceil(n_columns / most), 1)
+    ends = np.linspace(0, n_columns, n_parts + 1).astype(int).tolist()
+    return [slice(start, end) for start, end in pairwise(ends)]
 
 
 def _threads_parts(propagator: sparse.csr_array, n_columns: int) -> list[tuple[slice, Tensor]]:
@@ -306,7 +350,8 @@ def _multiply(
 
     def fill_rows(part: tuple[slice, Tensor]) -> None:
         rows, matrix = part
-        result[rows] = (matrix @ dense).numpy()
+        out = torch.from_numpy(result[rows])
+        torch.addmm(out, matrix, dense, beta=0, out=out)
 
     spread(fill_rows, parts)
 

@@ -49,6 +49,7 @@ from adagcn.propagation.kept_files import (
 from adagcn.propagation.normalize import Normalization
 from adagcn.propagation.row_blocks import (
     HopFiles,
+    Room,
     RowBlocks,
     next_rows,
     propagator_rows,
@@ -177,6 +178,24 @@ class StepPlan:
         folder = self.work / f"hop-{hop:04d}"
         return HopFiles(folder, self.blocks, self.inputs.shape[1], is_sparse)
 
+    @cached_property
+    def _read(self) -> dict[tuple[int, bool], HopFiles]:
+        return {}
+
+    def before(self, hop: int, *, is_sparse: bool) -> HopFiles:
+        """Return the files of the hop before one; their blocks stay open as long as this plan."""
+        key = (hop - 1, is_sparse)
+        return self._read.setdefault(key, self.files(hop - 1, is_sparse=is_sparse))
+
+    @cached_property
+    def room(self) -> Room:
+        """Where the rows of a halo are gathered, one block after the other."""
+        return Room()
+
+    def for_one_hop(self) -> StepPlan:
+        """Return the same plan for the steps of one hop: with it goes what they keep open."""
+        return replace(self)
+
 
 @dataclass(frozen=True)
 class HopRows:
@@ -237,10 +256,10 @@ def make_block(step: _Step, plan: StepPlan) -> _Done:
         def gather(columns: slice) -> Features:
             return plan.inputs.rows(halo, columns)
     else:
-        before = plan.files(step.hop - 1, is_sparse=step.from_sparse)
+        before = plan.before(step.hop, is_sparse=step.from_sparse)
 
         def gather(columns: slice) -> Features:
-            return before.halo_rows(halo, columns)
+            return before.halo_rows(halo, columns, plan.room)
 
     own = plan.inputs.rows(rows) if plan.teleport else None
     made = next_rows(propagator, gather, plan.inputs.shape[1], own, plan.teleport)
@@ -269,7 +288,7 @@ def patch_block(step: _Patch, plan: StepPlan) -> _Done:
     def gather(columns: slice) -> Features:
         if step.hop == 1:
             return plan.inputs.rows(halo, columns)
-        return plan.files(step.hop - 1, is_sparse=False).halo_rows(halo, columns)
+        return plan.before(step.hop, is_sparse=False).halo_rows(halo, columns)
 
     own = plan.inputs.rows(step.nodes) if plan.teleport else None
     made = next_rows(propagator, gather, plan.inputs.shape[1], own, plan.teleport)
@@ -552,7 +571,10 @@ class StoredHop:
         journal.tell()
         if steps:
             current_engine().map(
-                make_block, steps, plan, on_result=lambda i, done: journal.add(steps[i], done)
+                make_block,
+                steps,
+                plan.for_one_hop(),
+                on_result=lambda i, done: journal.add(steps[i], done),
             )
         made = self._complete(number, journal)
         self._used_up = True
@@ -627,7 +649,7 @@ class _Refill:
             current_engine().map(
                 patch_block,
                 patches,
-                plan,
+                plan.for_one_hop(),
                 on_result=lambda i, done: journal.add(_Step(number, patches[i].block, False), done),
             )
         to_compute.rows += [0] * (number - len(to_compute.rows))  # hops that were left by a kill
