@@ -104,8 +104,10 @@ class HopFiles:
 
     @cached_property
     def _open(self) -> dict[int, Features]:
-        """Blocks that were read. Mapped anew, a block would cost every page of it once more: for
-        each block of the next hop, all pages of this one."""
+        """Blocks that were read.
+
+        Mapped anew, they would cost their pages once more: for each block of the next hop, all.
+        """
         return {}
 
     def read(self, block: int) -> Features:
@@ -329,7 +331,7 @@ def next_rows(
 
 
 def _columns_at_once(n_columns: int, column_bytes: int) -> list[slice]:
-    """Return columns in as few parts as memory allows, all about as wide: a narrow one saves none."""
+    """Return columns in as few parts as memory allows, all about as wide as each other."""
     most = max(HALO_BYTES // max(column_bytes, 1), 1)
     n_parts = max(math.ceil(n_columns / most), 1)
     ends = np.linspace(0, n_columns, n_parts + 1).astype(int).tolist()
