@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,7 +46,8 @@ class LogOption:
         finally:
             logger.setLevel(before)
             logger.removeHandler(lines)
-            lines.close()
+            with suppress(OSError):  # a full disk, which was told of
+                lines.close()
 
 
 class _Lines(logging.FileHandler):
