@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -15,11 +16,13 @@ from sklearn.linear_model import LogisticRegression
 
 from adagcn import AdaGCNClassifier, AdaSGCClassifier, Callback, Checkpoint, Graph
 from adagcn.data import make_split, planted_partition
+from adagcn.engines import Serial, using
 from adagcn.errors import CheckpointNotice, InputError
 from adagcn.models import Variant
 from adagcn.models.gcn import GCNClassifier
 from adagcn.models.support.checkpoints import KeptFits, kept_until_done
 from adagcn.propagation import stored_hops
+from adagcn.training.hop_fitter import HopFitter
 
 QUICK = {"n_layers": 4, "max_epochs": 8, "hidden_units": 8, "preset": "tuned", "random_state": 0}
 pytestmark = pytest.mark.filterwarnings("ignore:from layer")
@@ -127,6 +130,30 @@ def test_an_interrupted_fit_goes_on_with_the_bits_of_one_go(graphs, name, where,
     ids = graph.node_ids
     np.testing.assert_array_equal(found.predict_proba(ids), whole.predict_proba(ids))
     assert not place.exists() or not any(place.iterdir()), "nothing is left behind"
+
+
+@dataclass(frozen=True)
+class Together(Serial):
+    """An engine on which several workers train a layer."""
+
+    train_workers: int = 2
+
+
+@pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 1), (2, 3)])
+def test_other_numbers_of_training_workers_never_meet(graphs, tmp_path, monkeypatch, before, now):
+    """The last bits of a layer depend on how many train it."""
+    monkeypatch.setattr(
+        "adagcn.training.data_parallel.DataParallelFitter", lambda *how: HopFitter(*how[:-2])
+    )
+    with using(Together(before)):
+        interrupted(ada(), graphs[0], Checkpoint(tmp_path))
+    follows = Follows()
+    said = f"train_workers was {before} and is {now}"
+    with using(Together(now)), pytest.warns(CheckpointNotice, match=said):
+        fit(ada(), graphs[0], Checkpoint(tmp_path), follows)
+    assert follows.layers[0] == 0
+    with using(Together(before)), pytest.warns(CheckpointNotice, match="going on after layer 2"):
+        fit(ada(), graphs[0], Checkpoint(tmp_path))
 
 
 def test_hops_of_an_interrupted_fit_are_not_made_again(graphs, monkeypatch):

@@ -393,7 +393,8 @@ class BoostedClassifier(FittedEnsemble):
         except InputError as error:
             logger.info("this fit keeps no checkpoint: %s", error.problem)
             return None
-        return AskedFit(self.model_key, basis, classes, any_seed, data.node_ids)
+        workers = _train_workers()
+        return AskedFit(self.model_key, basis, classes, any_seed, data.node_ids, workers)
 
     def _decided_before(self, settings: BoostedSettings, data: FitData, found: FitFile) -> Decision:
         """Return what an interrupted fit has decided, with as many layers as are wanted now."""
@@ -586,7 +587,7 @@ class BoostedClassifier(FittedEnsemble):
 
         device = problems.checked_device(self.device)
         how = (make_learner, training_settings(settings), seed, events, device)
-        n_workers = getattr(current_engine(), "train_workers", 1)
+        n_workers = _train_workers()
         if n_workers == 1:
             return HopFitter(*how)
         from adagcn.training.data_parallel import DataParallelFitter
@@ -664,6 +665,12 @@ class BoostedClassifier(FittedEnsemble):
                 LayerWarning,
                 stacklevel=4,
             )
+
+
+def _train_workers() -> int:
+    """Return how many workers train a layer together."""
+    n_workers: int = getattr(current_engine(), "train_workers", 1)
+    return n_workers
 
 
 def _reset(model: Any, attributes: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, NonNegativeInt
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 from safetensors import SafetensorError
 
 from adagcn.boosting.fit_state import BoostedLayer, FitBasis, FitState, LabeledNodes
@@ -50,6 +50,8 @@ class FitEntry(_Strict):
         Of the packages whose bits the layers have.
     choices, look
         What a look has chosen, and why.
+    train_workers : int
+        How many train a layer together.
     """
 
     model: str
@@ -61,6 +63,7 @@ class FitEntry(_Strict):
     versions: dict[str, str]
     choices: dict[str, Any]
     look: str
+    train_workers: PositiveInt = 1
 
 
 class SavedLayer(_Strict):

@@ -1,8 +1,8 @@
 """Which checkpoint a fit may go on with, and what is said about it.
 
 Every fit has a folder, named by a digest of all that its layers depend on: kind of model, settings,
-graph, labeled nodes in their order, versions; and its seed. Other fits never meet in it, and two
-processes do not write to it at the same time.
+graph, labeled nodes in their order, versions, training workers; and its seed. Other fits never meet
+in it, and two processes do not write to it at the same time.
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ class AskedFit:
         Whether no seed in particular was asked for.
     node_ids : callable
         Gives the ids of nodes at some positions, for messages.
+    train_workers : int
+        How many train a layer together: the last bits differ between their numbers.
     """
 
     model: str
@@ -67,6 +69,7 @@ class AskedFit:
     classes: ClassValues
     any_seed: bool
     node_ids: Callable[[NDArray[Any]], NDArray[Any]]
+    train_workers: int = 1
 
     def digest(self) -> str:
         """Return a digest of all that the layers depend on, but for the seed."""
@@ -78,6 +81,8 @@ class AskedFit:
             self.classes.model_dump(),
             _versions(),
         ]
+        if self.train_workers > 1:  # of one, as ever
+            facts.append(self.train_workers)
         total = hashlib.sha256(manifest_json(facts))
         for name in boosted_layers.NODES:
             part = getattr(basis.nodes, name)
@@ -178,6 +183,7 @@ class Checkpoints:
                 versions=_versions(),
                 choices=dict(decision.choices),
                 look=decision.reason,
+                train_workers=fit.train_workers,
             )
             write_fit(folder, entry, fit.basis.nodes, decision)
             _log_start(0)
@@ -281,6 +287,8 @@ def _why_other(other: FitFile, fit: AskedFit) -> Iterator[str]:
         return
     now = fit.basis if not fit.any_seed else replace(fit.basis, seed=other.entry.seed)
     found = list(differences(other.asked, now, fit.node_ids))
+    if other.entry.train_workers != fit.train_workers:
+        found.append(f"train_workers was {other.entry.train_workers} and is {fit.train_workers}")
     changed = [
         f"{name} was {was} and is {now}"
         for name, now in _versions().items()
