@@ -15,6 +15,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from adagcn.bench import two_hosts
 from adagcn.bench.host_pair import NoHosts, host_pair
 from adagcn.bench.kept_fits import KeptFits
 from adagcn.bench.killed_fits import KilledFits
@@ -106,10 +107,14 @@ def test_features_of_twice_the_memory_are_fitted_and_predicted(tmp_path):
     assert [row.name for row in section.rows] == ["fit", "predict"]
 
 
-def test_without_a_control_group_it_is_said(tmp_path, monkeypatch):
+def test_without_a_control_group_it_is_said_and_not_recorded(tmp_path, monkeypatch):
     monkeypatch.setattr("adagcn.bench.memory_group._made", lambda limit: None)
-    section = section_of("limit", replace(QUICK, limit=2**20, over=1), tmp_path)
+    record = KeptFits(None)
+    (section,) = measure_stored_runs(
+        QUICK, parts=["limit"], kept=record, seed=0, folder=tmp_path, tick=no_tick
+    )
     assert "no control group with a limit on memory can be made here" in as_text(section)
+    assert not list(record.entries())
 
 
 @pytest.mark.full
@@ -172,8 +177,11 @@ def test_a_log_that_was_cut_by_a_kill_is_read_up_to_there(tmp_path):
 
 
 def test_why_there_are_no_two_hosts(tmp_path, monkeypatch):
+    monkeypatch.setattr(two_hosts, "find_spec", lambda name: None)
+    assert "Ray is not installed: pip" in as_text(section_of("hosts", QUICK, tmp_path))
+    monkeypatch.setattr(two_hosts, "find_spec", lambda name: name)
     monkeypatch.setattr(shutil, "which", lambda name: None if name == "ip" else name)
-    section = section_of("hosts", replace(QUICK, hosts_nodes=100), tmp_path)
+    section = section_of("hosts", QUICK, tmp_path)
     assert "two hosts on one machine need ip, of Linux; install" in as_text(section)
     monkeypatch.setattr(shutil, "which", lambda name: name)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -68,6 +69,8 @@ def on_two_hosts(graph: PowerLaw, max_epochs: int, folder: Path) -> dict[str, An
         "row_bytes": 4 * graph.n_features,
     }
     try:
+        if find_spec("ray") is None:
+            raise NoHosts("Ray is not installed: pip install 'adagcn[ray]'")
         with host_pair() as hosts:
             return _compared(graph, max_epochs, folder, hosts, facts)
     except NoHosts as reason:

@@ -194,8 +194,8 @@ def scale(
             "--parts",
             metavar="A,B|all",
             help="fits: in memory, by --axes. Of stores: hop (a hop by edges), limit (fit within a "
-            "control group's memory), tables (CSV files to predictions), kills (fits that are "
-            "killed).",
+            "control group's memory), tables (CSV files to predictions), kills (fits, and workers, "
+            "that are killed), hosts (Ray on two network namespaces; Linux, as root).",
         ),
     ] = "fits",
     keep: Annotated[
