@@ -42,7 +42,7 @@ class RunsPlan:
     ----------
     limit : int
         Bytes that a fit may take under its memory limit.
-    over : int
+    over : float
         Features take so many times the limit.
     n_features : int
         Columns of the graph under the limit.
@@ -61,7 +61,7 @@ class RunsPlan:
     """
 
     limit: int = 2**30
-    over: int = 2
+    over: float = 2.0
     n_features: int = 256
     limit_homophily: float = 0.999
     table_nodes: int = 10_000
@@ -79,7 +79,7 @@ class RunsPlan:
 QUICK = RunsPlan()
 FULL = RunsPlan(
     limit=2 * 2**30,
-    over=4,
+    over=4.0,
     n_features=512,
     table_nodes=232_965,
     table_edges=57_307_946,
@@ -143,7 +143,7 @@ def under_a_limit(plan: RunsPlan, seed: int, folder: Path) -> dict[str, Any]:
     Nodes are numbered by community, as a graph of this size should be: in any other order each
     block needs rows from all over the files, and every hop reads them once per block.
     """
-    n_nodes = plan.over * plan.limit // (4 * plan.n_features)
+    n_nodes = round(plan.over * plan.limit / (4 * plan.n_features))
     graph = PowerLaw(
         n_nodes,
         2 * n_nodes,

@@ -13,8 +13,8 @@ _TITLES = {
     "tables": "{n_nodes:,} nodes, {n_edges:,} edges as drawn, {n_features} features: "
     "from {table_bytes:,} bytes of CSV to {n_predicted:,} predictions",
     "kills": "{kills} kills of fits and {worker_kills} of workers at random instants; {same} of "
-    "{finished} finished fits have the bytes of the undisturbed one; {again} blocks or layers were "
-    "done again although they were finished",
+    "{finished} finished fits have the bytes of the undisturbed one; layers and blocks: found + "
+    "new; lost: blocks in flight with a worker; again: done although they were finished, {again}",
     "hosts": "{n_nodes:,} nodes, {n_edges:,} edges as drawn, rows of {row_bytes:,} bytes",
 }
 
@@ -22,16 +22,17 @@ _TITLES = {
 def stored_section(part: str, known: dict[str, Any]) -> Section:
     """Return the section of a part from what was recorded of it."""
     facts = known["facts"]
-    rows = [_row(run["name"], run["seconds"], {}) for run in known["runs"]]
-    key, title = "stored_run", _TITLES[part].format(**facts)
-    if part == "limit" and rows:
-        rows = [_row(run["name"], run["seconds"], {"peak_bytes": facts["peak_bytes"]})
-                for run in known["runs"]]  # fmt: skip
+    more = {"peak_bytes": facts["peak_bytes"]} if "peak_bytes" in facts else {}
+    rows = [_row(run["name"], run["seconds"], more) for run in known["runs"]]
+    key, title = f"stored_{part}", _TITLES[part].format(**facts)
     if part == "kills":
-        key, rows = "attempts", list(_attempts(facts["attempts"]))
+        rows = list(_attempts(facts["attempts"]))
     if part == "hosts" and "note" not in facts:
-        key, title = "two_hosts", f"{title}; {_agreement(facts)}"
-        rows = [*rows, *map(_stage, facts["stages"])]
+        title = f"{title}; {_agreement(facts)}"
+        rows += [
+            _row(f"{number}. {stage['name']}", stage["seconds"], stage)
+            for number, stage in enumerate(facts["stages"], 1)
+        ]
     if "note" in facts:
         rows.append(Row("fit", "adagcn", None, None, {"note": facts["note"]}))
     return Section(key, f"stores, {part}", title, "", tuple(rows), facts)
@@ -50,10 +51,6 @@ def _attempts(attempts: dict[str, list[dict[str, Any]]]) -> Iterator[Row]:
                 end = "a worker killed, finished"
             name = who if who == "undisturbed" else f"{who} {number}: {end}"
             yield _row(name, each["seconds"], each)
-
-
-def _stage(stage: dict[str, Any]) -> Row:
-    return _row(stage["name"], stage["seconds"], stage)
 
 
 def _agreement(facts: dict[str, Any]) -> str:

@@ -122,15 +122,19 @@ def _share_of_rows(facts: dict[str, Any], which: str) -> str:
     return "all" if which == "share" and facts["is_whole"] else f"{facts[which]:.2%}"
 
 
-def _number(name: str) -> Callable[[dict[str, Any]], str]:
-    return lambda facts: "" if facts.get(name) is None else f"{facts[name]:,}"
+def _found_and_new(found: str, new: str) -> Callable[[dict[str, Any]], str]:
+    return lambda facts: f"{facts[found]} + {facts[new]}"
 
 
 def _by_host(name: str, size: int = 1) -> Callable[[dict[str, Any]], str]:
-    """Return what writes numbers by host, in units of some size."""
-    return lambda facts: ", ".join(
-        f"{host}: {number / size:,.0f}" for host, number in (facts.get(name) or {}).items()
-    )
+    """Return what writes a number of either host, in units of some size."""
+
+    def write(facts: dict[str, Any]) -> str:
+        of = facts.get(name)
+        hosts = ("host-a", "host-b")
+        return "" if of is None else " / ".join(f"{of.get(host, 0) / size:,.0f}" for host in hosts)
+
+    return write
 
 
 def _f1(facts: dict[str, Any], kind: str) -> str:
@@ -144,6 +148,7 @@ _EXTRA: dict[str, dict[str, Any]] = {
         "peak": _megabytes,
         "prediction": lambda facts: _times(facts["prediction_ratio"]),
         "time": lambda facts: _times(facts["time_ratio"]),
+        "disk": lambda facts: _times(facts["disk_ratio"]),
     },
     "fit": {"accuracy": lambda facts: percent(facts["accuracy"])},
     "large_fit": {
@@ -160,19 +165,17 @@ _EXTRA: dict[str, dict[str, Any]] = {
     "scale": {"peak memory": _megabytes, "of data": _over_data},
     "stored_hop": {"own memory": _megabytes},
     "stored_growth": {"own memory": _megabytes},
-    "stored_run": {"peak of its group": _megabytes},
-    "attempts": {
-        "layers found": _number("layers_found"),
-        "trained": _number("layers"),
-        "blocks found": _number("found"),
-        "made": _number("blocks"),
-        "lost with a worker": _number("lost"),
-        "done again": _number("again"),
+    "stored_limit": {"peak of its group": _megabytes},
+    "stored_kills": {
+        "layers": _found_and_new("layers_found", "layers"),
+        "blocks": _found_and_new("found", "blocks"),
+        "lost": lambda facts: str(facts["lost"]),
+        "again": lambda facts: str(facts["again"]),
     },
-    "two_hosts": {
-        "blocks by host": _by_host("blocks"),
-        "MB of rows read": _by_host("read", 10**6),
-        "KB over the cable": lambda facts: f"{facts['moved'] / 1000:,.0f}" if facts else "",
+    "stored_hosts": {
+        "blocks a / b": _by_host("blocks"),
+        "MB read a / b": _by_host("read", 10**6),
+        "KB on the cable": lambda facts: f"{facts['moved'] / 1000:,.0f}" if facts else "",
     },
     "reading": {"peak memory": _megabytes, "of the file": _over_data},
     "updates": {
