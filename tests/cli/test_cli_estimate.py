@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from adagcn.cli.guard import run_guarded
+from adagcn.data import planted_partition
 
 
 def test_a_named_data_set(capsys):
@@ -40,6 +41,56 @@ def test_tables_and_a_limit(capsys, monkeypatch, tmp_path):
     said = capsys.readouterr().out
     assert "no: 0." in said
     assert "ADAGCN_MEMORY_LIMIT allows 0.00 GiB" in said
+
+
+def _tables(folder):
+    (folder / "e.csv").write_text("a,b\n1,2\n2,3\n3,4\n4,1\n")
+    (folder / "l.csv").write_text("id,label\n1,x\n2,y\n3,y\n4,x\n")
+    return ["--edges", str(folder / "e.csv"), "--labels", str(folder / "l.csv")]
+
+
+def test_large_tables_are_counted_and_not_held(capsys, monkeypatch, tmp_path):
+    words = ["estimate", *_tables(tmp_path), "--preset", "instant", "--json"]
+    assert run_guarded(words) == 0
+    whole = json.loads(capsys.readouterr().out)
+    monkeypatch.setattr("adagcn.cli.estimate._LARGE_BYTES", 0)
+    monkeypatch.setattr("adagcn.cli.graph_options.GraphOptions.read", None)
+    assert run_guarded(words) == 0
+    counted = json.loads(capsys.readouterr().out)
+    assert counted["graph"] == whole["graph"]
+    assert counted["labels"] == whole["labels"]
+    assert "reading" in [phase["name"] for phase in counted["phases"]]
+
+
+def test_about_how_many_is_said(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("adagcn.cli.estimate._LARGE_BYTES", 0)
+    monkeypatch.setattr("adagcn.models.estimates.distinct.KEPT", 3)
+    assert run_guarded(["estimate", *_tables(tmp_path), "--preset", "instant"]) == 0
+    assert "about " in capsys.readouterr().out.partition("model")[0]
+
+
+def test_tables_that_would_not_fit_are_not_read(capsys, monkeypatch, tmp_path):
+    (tmp_path / "e.json").write_text('[{"a": 1, "b": 2}]')
+    monkeypatch.setattr("adagcn.cli.estimate._LARGE_BYTES", 0)
+    monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", "1MB")
+    assert run_guarded(["estimate", "--edges", str(tmp_path / "e.json")]) == 5
+    said = capsys.readouterr().err
+    assert "these tables can be counted in memory only" in said
+    assert "edges is JSON" in said.replace("--edges", "edges")
+
+
+def test_workers_of_a_store_take_memory(capsys, tmp_path):
+    planted_partition(n_nodes=300, n_classes=3, n_features=20, seed=0).to_store(tmp_path / "s")
+    words = ["estimate", str(tmp_path / "s"), "--preset", "tuned", "--json"]
+    peaks = []
+    for more in ([], ["--workers", "2"], ["--engine", "ray", "--workers", "2"]):
+        assert run_guarded([*words, *more]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        peaks.append(facts["peak_bytes"])
+    assert facts["workers"] == 2
+    assert peaks[0] + 190 * 2**20 < peaks[1] < peaks[2]
+    assert run_guarded(["estimate", "cora", "--workers", "2"]) == 3
+    assert "--workers would do nothing" in capsys.readouterr().err
 
 
 def test_odd_requests(capsys):

@@ -1,11 +1,16 @@
-"""Peak memory of one call, in a separate process."""
+"""Peak memory of one call, in a separate process; and beyond mapped files, with all workers."""
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
+import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -92,6 +97,79 @@ def peak_memory() -> int | None:
         return None
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+@dataclass
+class Watched:
+    """The most that was seen while something ran.
+
+    Parameters
+    ----------
+    peak : int or None
+        Bytes of memory beyond mapped files, where Linux tells.
+    disk : int
+        Bytes of files that came into a folder.
+    """
+
+    peak: int | None = None
+    disk: int = 0
+
+
+@contextmanager
+def watched(folder: Path | None = None) -> Iterator[Watched]:
+    """Watch the memory of this process and of those that it starts, about thirty times a second.
+
+    Pages of mapped files do not count: the system drops them when memory is short. A folder is
+    watched beside it.
+    """
+    gc.collect()
+    found, over = Watched(_beyond_files()), threading.Event()
+    before = _bytes_below(folder)
+
+    def watch() -> None:
+        while not over.wait(0.03):
+            seen = _beyond_files()
+            if seen is not None and found.peak is not None:
+                found.peak = max(found.peak, seen)
+            found.disk = max(found.disk, _bytes_below(folder) - before)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _bytes_below(folder: Path | None) -> int:
+    n_bytes = 0
+    for path in folder.rglob("*") if folder is not None else ():
+        with suppress(OSError):  # it may be gone meanwhile
+            n_bytes += path.stat().st_size if path.is_file() else 0
+    return n_bytes
+
+
+def _beyond_files() -> int | None:
+    """Return the resident bytes that are not pages of files, of this process and those below it."""
+    parents: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError, IndexError):  # it may have ended meanwhile
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            parents.setdefault(parent, []).append(int(folder.name))
+    own = _anonymous(os.getpid())
+    return None if own is None else own + _below(os.getpid(), parents)
+
+
+def _below(process: int, parents: dict[int, list[int]]) -> int:
+    return sum((_anonymous(each) or 0) + _below(each, parents) for each in parents.get(process, []))
+
+
+def _anonymous(process: int) -> int | None:
+    with suppress(OSError, ValueError, IndexError):
+        lines = Path(f"/proc/{process}/status").read_text("ascii", "replace").splitlines()
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+    return None
 
 
 def forget_peak() -> None:

@@ -8,15 +8,12 @@ for the store; Â in a cache-friendly order for the hop in memory) is listed apa
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 import shutil
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +22,7 @@ import numpy as np
 
 from adagcn.bench.kept_fits import KeptFits, circumstances
 from adagcn.bench.measures import Row, Section, fit_exponent, measure, ratio
+from adagcn.bench.memory import watched
 from adagcn.bench.timing import Tick
 from adagcn.data.power_law import NodeOrder, PowerLaw, write_power_law_store
 from adagcn.graph import Graph
@@ -35,7 +33,6 @@ from adagcn.propagation.stored_hops import StoredHop, StoredSource
 SUM = "in memory, written, synced and hashed"
 STORED = "from the store"
 MOST = 2.0  # times the sum: the aim
-_STATUS = Path("/proc/self/status")
 _COMPARED = 100_000  # rows whose bits are compared
 
 
@@ -140,13 +137,14 @@ def hop_parts(graph: PowerLaw, repetitions: int, folder: Path | None = None) -> 
 
 def _stored_parts(store: Path, repetitions: int) -> tuple[dict[str, Any], StoredHop]:
     source = StoredSource(store, None, "none", None)
-    with _peak_of_own_memory() as peak:
+    with watched() as seen:
         held: list[StoredHop] = []
         started = _seconds(lambda: held.append(source.first()))
         first = _seconds(lambda: held.append(held.pop().next()))
         times = [_seconds(lambda: held.append(held.pop().next())) for _ in range(repetitions)]
         n_blocks = len(list((store / "propagator").rglob("*.rows")))
-    facts = {"stored": times, "stored_first": started + first, "n_blocks": n_blocks, **peak}
+    facts = {"stored": times, "stored_first": started + first, "n_blocks": n_blocks}
+    facts["peak_anonymous"] = seen.peak
     return facts, held[0]
 
 
@@ -247,38 +245,6 @@ def _growth(found: list[dict[str, Any]]) -> Section:
             }
         },
     )
-
-
-@contextmanager
-def _peak_of_own_memory() -> Iterator[dict[str, int | None]]:
-    """Watch the memory of this process beyond mapped files, about fifty times a second."""
-    gc.collect()
-    found: dict[str, int | None] = {"peak_anonymous": _anonymous()}
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.02):
-            now = _anonymous()
-            if now is not None:
-                found["peak_anonymous"] = max(found["peak_anonymous"] or 0, now)
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield found
-    finally:
-        over.set()
-        watcher.join()
-
-
-def _anonymous() -> int | None:
-    """Return the resident bytes of this process that are not pages of files; Linux tells."""
-    try:
-        lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
-    except OSError:
-        return None
-    found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:")]
-    return found[0] if found else None
 
 
 def _seconds(do: Callable[[], Any]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -50,13 +50,18 @@ class EngineOptions:
         """Let hops of a stored graph use the engine; refuse options that would do nothing."""
         from adagcn.engines import using
 
+        engine = self.engine_of(graph, is_stored=graph.store is not None, also=train_workers)
+        return using(engine)
+
+    def engine_of(self, graph: Any, *, is_stored: bool, also: int = 1) -> Engine:
+        """Return the engine for a graph, and ``also`` workers that train; nothing is started."""
         given = {
             "--workers": self.workers != 1,
             "--engine": self.engine is not None,
             "--address": self.address is not None,
-            "--train-workers": train_workers != 1,
+            "--train-workers": also != 1,
         }
-        if graph.store is None and any(given.values()):
+        if not is_stored and any(given.values()):
             names = ", ".join(name for name, is_given in given.items() if is_given)
             raise InputError(
                 "AGC-I1431",
@@ -64,4 +69,4 @@ class EngineOptions:
                 got=repr(graph),
                 fix="put the graph into a store first (adagcn store build), or leave them out",
             )
-        return using(self.make_engine(train_workers))
+        return self.make_engine(also)

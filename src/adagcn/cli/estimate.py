@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from adagcn.cli.graph_options import GraphOptions
+from adagcn.cli.engine_options import EngineOptions
+from adagcn.cli.graph_options import GraphOptions, n_bytes, reading_bar
+from adagcn.cli.option_words import in_options
 from adagcn.cli.options import Common, with_option_groups
 from adagcn.cli.output import facts_table, print_json, rows_table, screen
 from adagcn.cli.set_option import parse_settings
-from adagcn.errors import counted
+from adagcn.errors import InputError, ResourceError, counted
 
 if TYPE_CHECKING:
     from adagcn.models.estimates.cheaper import Cheaper
     from adagcn.models.estimates.estimate import Estimate
+    from adagcn.models.estimates.file_sizes import FileSizes
 
+_LARGE_BYTES = 64 * 2**20  # of tables: above, they are not held
+_COPIES_OF_TABLES = 12  # reading takes 3 to 12 times a file: Parquet is packed more than text
 _YES_NO = {True: "yes", False: "no", None: "not known"}
 
 
 @with_option_groups
 def estimate(
     options: GraphOptions,
+    engines: EngineOptions,
     common: Common,
     model: Annotated[
         str, typer.Option("--model", help="adagcn, gcn, appnp, …; as for adagcn fit.")
@@ -57,21 +64,30 @@ def estimate(
             show_default="as adagcn fit splits the labels",
         ),
     ] = None,
+    train_workers: Annotated[
+        int,
+        typer.Option("--train-workers", metavar="N", min=1, max=256, help="As for adagcn fit."),
+    ] = 1,
 ) -> None:
     """Tell what a fit will take of memory, disk and time, and whether it fits, before it starts.
 
-    Of a data set, an .npz file or a store only headers and labels are read; tables are read whole,
-    since their nodes and edges must be counted. Time is CPU time on one thread, after this machine
-    has been measured for about a second.
+    Of a data set, an .npz file or a store only headers and labels are read. Tables of more than
+    64 MB are read some rows at a time, and their nodes and edges are counted to within a percent;
+    smaller ones are read whole. Time is CPU time on one thread, after this machine has been
+    measured for about a second. Memory is that of all processes which --workers and --engine start
+    on this machine.
     """
     from adagcn.models.estimates.estimate import estimate as estimate_fit
     from adagcn.models.support.registry import model_class
 
     given = parse_settings(settings or [], model_class(model).settable(), model)
     graph, default_train, default_stop = _asked_about(options)
+    sizes = getattr(graph, "sizes", None)
+    is_stored = graph.store is not None if sizes is None else sizes.is_stored
     found = estimate_fit(
         graph,
         model,
+        engine=engines.engine_of(graph, is_stored=is_stored, also=train_workers),
         preset=preset,
         settings=given,
         n_train=default_train if train is None else train,
@@ -90,7 +106,9 @@ def _asked_about(options: GraphOptions) -> tuple[Any, int | None, int | None]:
 
     options.check()
     found: Any = None
-    if options.data is not None and not options.no_features:
+    if options.edges is not None:
+        found = _counted_tables(options, options.edges)
+    elif options.data is not None and not options.no_features:
         found = sizes_of_data(
             options.data, data_dir=options.data_dir, offline=options.offline or None
         )
@@ -98,6 +116,38 @@ def _asked_about(options: GraphOptions) -> tuple[Any, int | None, int | None]:
         graph = options.read()
         return graph, *_split_counts(len(graph.labeled_nodes), graph.n_classes, options)
     return found, *_split_counts(found.sizes.n_labeled, found.sizes.n_classes, options)
+
+
+def _counted_tables(options: GraphOptions, edges: Path) -> FileSizes | None:
+    """Return the sizes of large tables, which are not held; None if they may be read whole."""
+    from adagcn.models.estimates.table_sizes import sizes_of_tables
+
+    paths = (edges, options.features, options.labels)
+    if n_bytes(*paths) <= _LARGE_BYTES:
+        return None
+    try:
+        with reading_bar(edges) as progress:
+            return sizes_of_tables(*options.files(edges, progress))
+    except InputError as error:
+        if error.code != "AGC-I1410":
+            raise
+        _check_reading(n_bytes(*paths), error.problem)
+        return None
+
+
+def _check_reading(n_bytes: int, reason: str) -> None:
+    """Refuse to read tables whole that would not fit into memory."""
+    from adagcn.engines.memory import in_gib, tightest_limit
+
+    limit, needed = tightest_limit(), _COPIES_OF_TABLES * n_bytes
+    if limit is not None and needed > limit.room:
+        raise ResourceError(
+            "AGC-R2011",
+            f"these tables can be counted in memory only ({in_options(reason)}), which may take "
+            f"{in_gib(needed)}; {limit}, of which {in_gib(limit.room)} is left",
+            got=f"{n_bytes:,} bytes of tables",
+            fix="build a store of them elsewhere, and estimate that",
+        )
 
 
 def _split_counts(
@@ -121,10 +171,10 @@ def _show(found: Estimate) -> None:
     console.print(
         facts_table(
             [
-                ("graph", _graph_words(found.graph)),
+                ("graph", _graph_words(found)),
                 ("model", f"{found.model}, preset {found.preset}"),
                 ("labels", f"{found.n_train:,} trained on, {found.n_stop:,} stopped on"),
-                ("peak memory", in_gib(found.peak_bytes)),
+                ("peak memory", _memory_words(found)),
                 *([("disk", f"{in_gib(found.disk_bytes)} for hops")] if found.disk_bytes else []),
                 ("CPU time", _time_words(found)),
                 ("limit", "not known" if found.limit is None else str(found.limit)),
@@ -205,10 +255,20 @@ def _as_option(each: Cheaper) -> str:
     )
 
 
-def _graph_words(facts: Any) -> str:
+def _memory_words(found: Estimate) -> str:
+    """Return the peak of memory, and whose it is."""
+    from adagcn.engines.memory import in_gib
+
+    beside = f", with {counted(found.n_workers, 'worker')}" if found.n_workers else ""
+    return f"{in_gib(found.peak_bytes)}{beside}"
+
+
+def _graph_words(found: Estimate) -> str:
     """Return the size of a graph in words."""
+    facts = found.graph
     features = counted(facts["features"], "feature") if facts["features"] else "no features"
-    return (
+    words = (
         f"{counted(facts['nodes'], 'node')}, {counted(facts['stored_edges'], 'stored edge')}, "
         f"{features}, {counted(facts['classes'], 'class')}"
     ).replace("classs", "classes")
+    return words if found.is_exact else f"about {words} (counted from a sample of their hashes)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,6 +18,9 @@ from adagcn.engines.memory import bytes_of
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
+    from adagcn.formats.adjacency import EdgeRules
+    from adagcn.formats.nodes import NodeSource
+    from adagcn.formats.store_build import EdgeTable
     from adagcn.graph import Graph
 
 _TABLES = "Your own tables instead of DATA (text, JSON, Parquet; see docs/your-tables.md)"
@@ -167,6 +170,35 @@ class TableOptions:
                 progress=progress,
             )
 
+    def files(
+        self, edges: Path, progress: Callable[[int, int], None] | None
+    ) -> tuple[EdgeTable, NodeSource, EdgeRules]:
+        """Return the tables and how to read them, for what reads them some rows at a time."""
+        from adagcn.formats.adjacency import EdgeRules
+        from adagcn.formats.feature_tables import FeatureRules
+        from adagcn.formats.nodes import NodeSource
+        from adagcn.formats.store_build import EdgeTable
+        from adagcn.formats.text_files import TextRules
+
+        text = TextRules(spelled_out(self.separator))
+        header = False if self.no_header else None
+        of_edges = replace(text, header=header, progress=progress)
+        source = NodeSource(
+            self.features,
+            self.labels,
+            None,
+            self.id_column,
+            self.label_column,
+            rules=FeatureRules(self.one_hot, self.drop or (), self.missing),
+            unlabeled=self.unlabeled,
+            text=text,
+        )
+        return (
+            EdgeTable(edges, self.source, self.target, self.weight, of_edges),
+            source,
+            EdgeRules(self.directed, self.self_loops, self.duplicates),
+        )
+
     def given(self) -> dict[str, Any]:
         """Return the options that differ from their defaults, by name."""
         return {
@@ -283,6 +315,17 @@ def spelled_out(separator: str | None) -> str | None:
     """
     words = {r"\t": "\t", "tab": "\t", "space": " ", "spaces": " ", "comma": ","}
     return None if separator is None else words.get(separator, separator)
+
+
+def n_bytes(*paths: Path | None) -> int:
+    """Return the bytes of files, and of the files in folders."""
+    files = [
+        file
+        for path in paths
+        if path is not None
+        for file in (path.iterdir() if path.is_dir() else [path])
+    ]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 @contextmanager

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adagcn.cli.graph_options import GraphOptions, reading_bar, spelled_out
+from adagcn.cli.graph_options import GraphOptions, n_bytes, reading_bar
 from adagcn.cli.option_words import in_options
 from adagcn.cli.output import note
 from adagcn.engines.memory import bytes_of
@@ -78,7 +78,7 @@ def build_from(graph: GraphOptions, options: BuildOptions, out: Path, threads: i
         _refuse(options, graph.data)
     chosen = options.out_of_core
     if chosen is None:
-        chosen = graph.edges is not None and _n_bytes(graph.edges, graph.features) > _LARGE_BYTES
+        chosen = graph.edges is not None and n_bytes(graph.edges, graph.features) > _LARGE_BYTES
     if not chosen or graph.edges is None:
         if options.memory is not None:
             problem = "--memory would do nothing: the tables are read in memory"
@@ -137,47 +137,14 @@ def _in_words(error: Any) -> Any:
     return error
 
 
-def _n_bytes(*paths: Path | None) -> int:
-    files = [
-        file
-        for path in paths
-        if path is not None
-        for file in (path.iterdir() if path.is_dir() else [path])
-    ]
-    return sum(file.stat().st_size for file in files if file.is_file())
-
-
 def _out_of_core(
     options: GraphOptions,
     out: Path,
     limits: Limits,
     progress: Callable[[int, int], None] | None,
 ) -> Changes:
-    from adagcn.formats.adjacency import EdgeRules
-    from adagcn.formats.feature_tables import FeatureRules
-    from adagcn.formats.nodes import NodeSource
-    from adagcn.formats.store_build import EdgeTable, build_store
-    from adagcn.formats.text_files import TextRules
+    from adagcn.formats.store_build import build_store
 
     assert options.edges is not None
-    text = TextRules(spelled_out(options.separator))
-    header = False if options.no_header else None
-    edges = EdgeTable(
-        options.edges,
-        options.source,
-        options.target,
-        options.weight,
-        replace(text, header=header, progress=progress),
-    )
-    source = NodeSource(
-        options.features,
-        options.labels,
-        None,
-        options.id_column,
-        options.label_column,
-        rules=FeatureRules(options.one_hot, options.drop or (), options.missing),
-        unlabeled=options.unlabeled,
-        text=text,
-    )
-    rules = EdgeRules(options.directed, options.self_loops, options.duplicates)
+    edges, source, rules = options.files(options.edges, progress)
     return build_store(out, edges, source, rules, limits)

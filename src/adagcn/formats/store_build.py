@@ -177,7 +177,7 @@ def _opened(edges: EdgeTable, source: NodeSource) -> _Tables:
     )
     if edges.weight is not None:
         _check_numbers(stream, [edges.weight])
-    features = None if source.features is None else _opened_features(source)
+    features = None if source.features is None else opened_features(source)
     changes = Changes()
     nodes = _labels(source, changes)
     return _Tables(
@@ -192,26 +192,34 @@ def _opened(edges: EdgeTable, source: NodeSource) -> _Tables:
     )
 
 
-def _opened_features(source: NodeSource) -> TableStream:
-    inside = _labels_inside(source)
+def opened_features(source: NodeSource) -> TableStream:
+    """Open a wide table of features; refuse what must be read whole.
+
+    Raises
+    ------
+    InputError
+        If it is a long table, or of another kind that is read in memory only.
+    """
+    inside = labels_inside(source)
     text = [source.id_column, source.label_column] if inside else [source.id_column]
     stream = open_table(Path(source.features), "features", Columns(text), source.text)
     described = Table(dict.fromkeys(stream.types), "features")
     check_known_columns(described, source.rules)
-    _check_numbers(stream, _feature_columns(stream, source))
-    others = _feature_columns(stream, source)
+    _check_numbers(stream, feature_columns(stream, source))
+    others = feature_columns(stream, source)
     called = len(others) == 2 and "feature" in others[0].lower() and "value" in others[1].lower()
     if called and not inside:
         raise not_out_of_core("features is a long table: node, feature, value", got=others)
     return stream
 
 
-def _labels_inside(source: NodeSource) -> bool:
+def labels_inside(source: NodeSource) -> bool:
     """Return whether the feature table holds the labels."""
     return source.labels is None and source.label_column is not None
 
 
-def _feature_columns(stream: TableStream, source: NodeSource) -> list[str]:
+def feature_columns(stream: TableStream, source: NodeSource) -> list[str]:
+    """Return the columns of a table that are features."""
     left_out = {*stream.names, *source.rules.drop}
     return [name for name in stream.types if name not in left_out]
 
@@ -233,7 +241,7 @@ def _labels(source: NodeSource, changes: Changes) -> Nodes:
     """Read the labels, which are few beside the edges, in memory."""
     if source.labels is not None:
         return with_label_table(Nodes(), source, changes)
-    if not _labels_inside(source):
+    if not labels_inside(source):
         return Nodes()
     wanted = Columns([source.id_column, source.label_column], also=())
     table, names = read_table(source.features, "features", wanted, source.text)
@@ -314,7 +322,7 @@ class _Build:
     def _features(self, stream: TableStream) -> _FeatureFacts:
         """Write the features and list their ids, in one pass over the table."""
         reader = self._reader(stream, stream.names[0])
-        columns = _feature_columns(stream, self.tables.source)
+        columns = feature_columns(stream, self.tables.source)
         changes = Changes()
         self.base.run(f"CREATE TABLE nodes (id {_SQL_TYPES[self.kind]}, position BIGINT)")
         batches = stream.batches([reader.name, *columns])
@@ -462,7 +470,7 @@ class _Build:
                 self.kind,
                 features.shape[0],
                 is_range=features.is_range,
-                may_be_long=features.shape[1] <= 2 and not _labels_inside(self.tables.source),
+                may_be_long=features.shape[1] <= 2 and not labels_inside(self.tables.source),
             )
         more = ", w" if self.tables.edge_table.weight is not None else ""
         more += ", n" if self._order_matters(rules) else ""

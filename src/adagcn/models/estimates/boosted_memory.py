@@ -41,6 +41,8 @@ class BoostedMemory:
         Labeled nodes.
     n_parameters : int
         Of the learner of one layer.
+    hidden_units : int
+        Width of its hidden layer; 0 if it has none.
     row_memory : int or None
         Beyond so many bytes, the rows of a layer are in a file (``row_memory`` of the model).
     """
@@ -49,6 +51,7 @@ class BoostedMemory:
     settings: BoostedSettings
     labels: LabelCounts
     n_parameters: int
+    hidden_units: int = 0
     row_memory: int | None = None
 
     def moments(self) -> Iterator[Moment]:
@@ -88,13 +91,14 @@ class BoostedMemory:
         return self.n_columns < self.sizes.n_features
 
     @property
-    def _has_teleport(self) -> bool:
+    def has_teleport(self) -> bool:
+        """Whether hops keep a share of the input."""
         return self.settings.teleport == "auto" or self.settings.teleport > 0.0
 
     # Features: as the model wants them, and the columns of them that it looks at
 
     @cached_property
-    def _norm(self) -> str:
+    def norm(self) -> str:
         """What is done to the features; "auto" may choose square roots."""
         norm = self.settings.feature_norm
         given = self.sizes.feature_norm or "none"
@@ -105,7 +109,7 @@ class BoostedMemory:
     @cached_property
     def _normed(self) -> float:
         """A copy of the features' values (:func:`problem.normalized_features`), if they change."""
-        if self._norm == (self.sizes.feature_norm or "none"):
+        if self.norm == (self.sizes.feature_norm or "none"):
             return 0.0
         n_values = self.sizes.n_values
         if n_values is None:
@@ -115,16 +119,16 @@ class BoostedMemory:
     @cached_property
     def _norm_peak(self) -> float:
         """While it is made: shares and their roots; deviations are computed in float64."""
-        if self._norm == "standard":
+        if self.norm == "standard":
             return self._normed * (1.0 + _FLOAT64 / self.sizes.value_bytes)
-        return self._normed * (2.0 if self._norm == "hellinger" else 1.0)
+        return self._normed * (2.0 if self.norm == "hellinger" else 1.0)
 
     @cached_property
     def _dense_hop(self) -> float:
         return float(self.sizes.n_nodes) * self.n_columns * self.sizes.value_bytes
 
     @cached_property
-    def _n_kept_values(self) -> float:
+    def n_kept_values(self) -> float:
         """Stored values in the kept columns: the strongest columns are the fuller ones."""
         n_values = self.sizes.n_values
         assert n_values is not None
@@ -137,10 +141,10 @@ class BoostedMemory:
         A hop whose share is above ``DENSE_ABOVE`` is made dense; it is the last of the list. If u
         values are gathered into N entries at random, 1 − exp(−u/N) of these are filled.
         """
-        if self._starts_dense:
+        if self.starts_dense:
             return []
         sizes, n_entries = self.sizes, float(self.sizes.n_nodes) * self.n_columns
-        kept = self._n_kept_values
+        kept = self.n_kept_values
         fills = [kept / n_entries]
         assert sizes.n_values is not None
         gathered = sizes.gathered or sizes.mean_row * sizes.n_values
@@ -151,7 +155,8 @@ class BoostedMemory:
         return fills
 
     @cached_property
-    def _starts_dense(self) -> bool:
+    def starts_dense(self) -> bool:
+        """Whether there is no sparse hop."""
         return self.sizes.n_values is None or self._is_coordinates
 
     @property
@@ -162,11 +167,11 @@ class BoostedMemory:
     def _input(self) -> float:
         """X as hops start from it, beside the graph's own (:func:`problem.hop_source`)."""
         held = self._normed
-        if self._starts_dense:
+        if self.starts_dense:
             return held + (self._dense_hop if self._columns_are_some else 0.0)
         pair = self.sizes.pair_bytes
         if self._columns_are_some:
-            held += self._n_kept_values * pair
+            held += self.n_kept_values * pair
         if self.fills[0] > DENSE_ABOVE:
             held += self._dense_hop
         return held
@@ -193,12 +198,12 @@ class BoostedMemory:
 
     @cached_property
     def _becomes_dense(self) -> bool:
-        return self._starts_dense or self.fills[-1] > DENSE_ABOVE
+        return self.starts_dense or self.fills[-1] > DENSE_ABOVE
 
     @property
     def _dense_before(self) -> float:
         """A dense hop that is not in blocks yet, which the first step in blocks starts from."""
-        came_later = not self._starts_dense and len(self.fills) > 1
+        came_later = not self.starts_dense and len(self.fills) > 1
         return self._dense_hop if came_later else 0.0
 
     def _sparse_hops(self, phase: PhaseName) -> Iterator[Moment]:
@@ -207,7 +212,7 @@ class BoostedMemory:
         pair = self.sizes.value_bytes + max(self.sizes.index_bytes, self.sizes.column_bytes)
         for fill in self.fills[1:]:
             hop = fill * n_entries * pair
-            copies = 3.0 if self._has_teleport else 1.0
+            copies = 3.0 if self.has_teleport else 1.0
             held = self._input + self.sizes.propagator_bytes
             yield Moment(phase, "a sparse hop", held + copies * hop)
             if fill > DENSE_ABOVE:
@@ -222,8 +227,8 @@ class BoostedMemory:
             column_blocks(sizes.n_nodes, max(self.n_columns, 1), itemsize=sizes.value_bytes)
         )
         shares = 0.0
-        if self._has_teleport and not self._starts_dense and self.fills[0] <= DENSE_ABOVE:
-            shares = self._n_kept_values * (8 + sizes.value_bytes)  # γX as places and values
+        if self.has_teleport and not self.starts_dense and self.fills[0] <= DENSE_ABOVE:
+            shares = self.n_kept_values * (8 + sizes.value_bytes)  # γX as places and values
         room = self._dense_hop * (1.0 + 1.0 / n_blocks)
         return self._input + sizes.compact_bytes + room + shares
 
@@ -281,18 +286,26 @@ class BoostedMemory:
         """
         settings, value = self.settings, self.sizes.value_bytes
         block = min(n_rows, ROWS_AT_ONCE)
-        copies = 5.0 + (n_rows > ROWS_AT_ONCE)
+        copies = 5.0 + (n_rows > ROWS_AT_ONCE) + (2.0 if self._begins_sparse else 0.0)
         members = 1.0 if settings.variant.n_members == 1 else 2.0
-        hidden = 5.0 * block * settings.hidden_units * value
+        hidden = 5.0 * block * self.hidden_units * value
         dropped = (2.0 if settings.dropout else 0.0) * block * self.n_columns * value
         stop = self._hidden(min(self.labels.n_stop, ROWS_AT_ONCE))
         return copies * members * self.n_parameters * value + max(hidden + dropped, stop)
 
+    @property
+    def _begins_sparse(self) -> bool:
+        """Whether the first rows are sparse, whose products with W0 are put together of columns."""
+        return not self.starts_dense and self.fills[0] <= DENSE_ABOVE
+
     def _hidden(self, n_rows: int) -> float:
-        """Return the hidden layer of some rows, before and after its ReLU; a ridge has none."""
-        if self.settings.variant.learner == "ridge":
-            return 0.0
-        return 2.0 * n_rows * self.settings.hidden_units * self.sizes.value_bytes
+        """Return the hidden layer of some rows, before and after its ReLU; a ridge has none.
+
+        Of sparse rows it is put together of what every thread has made, and that of some columns:
+        small pieces, which the process does not give back.
+        """
+        copies = 6.0 if self._begins_sparse else 2.0
+        return copies * n_rows * self.hidden_units * self.sizes.value_bytes
 
     def _ridge(self, n_rows: int, n_stop: int, n_columns: int) -> float:
         """Rows divided by their norms, products of the smaller side, and a decomposition of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from types import MappingProxyType
@@ -13,6 +13,7 @@ import torch
 from scipy import sparse
 from sklearn.base import clone
 
+from adagcn.engines import Engine, current_engine
 from adagcn.engines.memory import MemoryLimit, own_memory, tightest_limit
 from adagcn.errors import InputError
 from adagcn.graph import Graph
@@ -28,8 +29,11 @@ from adagcn.models.estimates.fit_memory import (
 )
 from adagcn.models.estimates.graph_sizes import GraphSizes
 from adagcn.models.estimates.moments import LabelCounts, Moment, peaks
-from adagcn.models.estimates.rates import Rates, measured_rates
+from adagcn.models.estimates.rate_samples import Sample
+from adagcn.models.estimates.rates import Rates, Work, measured_rates
 from adagcn.models.estimates.stored_memory import StoredMemory
+from adagcn.models.estimates.stored_seconds import StoredSeconds
+from adagcn.models.estimates.worker_memory import Workers
 from adagcn.models.support.classifier import NodeClassifier
 from adagcn.models.support.registry import build_model
 
@@ -84,6 +88,10 @@ class Estimate:
         What the process holds now.
     cheaper : tuple of Cheaper
         Changes that would save memory or time, the least memory first.
+    is_exact : bool
+        False: nodes and edges of large tables were counted from a sample, within one percent.
+    n_workers : int
+        Processes beside the fit whose memory is counted.
     """
 
     model: str
@@ -99,10 +107,12 @@ class Estimate:
     limit: MemoryLimit | None
     held_bytes: int
     cheaper: tuple[Cheaper, ...] = ()
+    is_exact: bool = True
+    n_workers: int = 0
 
     @property
     def peak_bytes(self) -> int:
-        """The most resident memory of the process."""
+        """The most resident memory of the process, and of those that work beside it."""
         return max(phase.n_bytes for phase in self.phases)
 
     @property
@@ -127,10 +137,11 @@ class Estimate:
         return {
             "model": self.model,
             "preset": self.preset,
-            "graph": dict(self.graph),
+            "graph": {**self.graph, "exact": self.is_exact},
             "labels": {"train": self.n_train, "stop": self.n_stop},
             "peak_bytes": self.peak_bytes,
             "base_bytes": self.base_bytes,
+            "workers": self.n_workers,
             "phases": [asdict(phase) for phase in self.phases],
             "disk_bytes": self.disk_bytes,
             "cpu_seconds": None if self.seconds is None else dict(self.seconds),
@@ -163,6 +174,7 @@ def estimate(  # noqa: PLR0913
     n_train: int | None = None,
     n_stop: int | None = None,
     timed: bool = False,
+    engine: Engine | None = None,
 ) -> Estimate:
     """Tell what a fit will cost on a graph, before it starts.
 
@@ -182,6 +194,9 @@ def estimate(  # noqa: PLR0913
     timed : bool
         Whether to estimate CPU time as well, for which this machine is measured for about a second.
         Known for AdaGCN's family alone.
+    engine : Engine, optional
+        Who makes the hops of a stored graph: the memory of its processes on this machine counts.
+        By default the engine in force (:func:`adagcn.engines.using`).
 
     Returns
     -------
@@ -207,11 +222,11 @@ def estimate(  # noqa: PLR0913
             got=graph,
             fix="use load_dataset('cora') for a named data set, or Graph.from_store(folder)",
         )
-    question = _Question.about(graph)
+    question = _Question.about(graph, engine or current_engine())
     fitted = _on_graph(model, question.stand_in, preset, settings)
     check_estimable(fitted)
     labels = _label_counts(question.sizes, n_train, n_stop)
-    memory = fit_memory(fitted, question.sizes, labels)
+    memory = fit_memory(fitted, question.sizes, labels, question.workers)
     rates = _rates(fitted, memory) if timed else None
     now = question.cost(fitted, labels, rates, Change())
     changes = possible_changes(fitted, question.sizes, labels)
@@ -230,6 +245,8 @@ def estimate(  # noqa: PLR0913
         limit=tightest_limit(),
         held_bytes=question.held,
         cheaper=cheaper_of(changes, cost, now),
+        is_exact=not isinstance(graph, FileSizes) or graph.is_exact,
+        n_workers=max(question.workers.hops, question.workers.training),
     )
 
 
@@ -241,17 +258,20 @@ class _Question:
     stand_in: Graph
     held: int
     graph_in_memory: float
+    workers: Workers
     reading: float = 0.0
 
     @classmethod
-    def about(cls, graph: Graph | GraphSizes | FileSizes) -> _Question:
+    def about(cls, graph: Graph | GraphSizes | FileSizes, engine: Engine) -> _Question:
         held = own_memory()["VmRSS"] or _UNKNOWN_BASE
         if isinstance(graph, Graph):
             sizes = GraphSizes.of(graph)
-            return cls(sizes, graph, held, sizes.graph_bytes)
+            workers = Workers.of(engine) if sizes.is_stored else Workers()
+            return cls(sizes, graph, held, sizes.graph_bytes, workers)
         sizes = graph if isinstance(graph, GraphSizes) else graph.sizes
+        workers = Workers.of(engine) if sizes.is_stored else Workers()
         reading = 0.0 if isinstance(graph, GraphSizes) else graph.reading_bytes
-        return cls(sizes, _stand_in(sizes), held, 0.0, reading)
+        return cls(sizes, _stand_in(sizes), held, 0.0, workers, reading)
 
     def base(self, model: Any) -> float:
         """Return the bytes of interpreter, libraries and all else beside the graph."""
@@ -267,10 +287,11 @@ class _Question:
     def cost(self, model: Any, labels: LabelCounts, rates: Rates | None, change: Change) -> Cheaper:
         """Return what the fit costs with something changed."""
         changed = clone(model).set_params(**change.settings)
-        memory = fit_memory(changed, change.on(self.sizes), labels)
+        memory = fit_memory(changed, change.on(self.sizes), labels, self.workers)
         peak = max(phase.n_bytes for phase in self.phases(changed, memory))
         disk = memory.disk_bytes if isinstance(memory, StoredMemory) else 0.0
-        return Cheaper(change, peak, round(disk), _fit_seconds(_seconds(memory, rates)))
+        seconds = None if change.to_store else _seconds(memory, rates)  # files were not measured
+        return Cheaper(change, peak, round(disk), _fit_seconds(seconds))
 
 
 def _phase(moment: Moment, start: float) -> Phase:
@@ -285,12 +306,22 @@ def _rates(model: Any, memory: FitMemory) -> Rates | None:
     if settings.first_layer_l2 == "auto":
         settings = settings.model_copy(update={"first_layer_l2": 0.0})
 
-    def make_learner(generator: Any, n_features: int) -> Any:
-        return model.make_network(settings, n_features, n_classes, generator, torch.float32)
+    def made(make: Callable[..., Any]) -> Callable[..., Any]:
+        def of(generator: Any, n_columns: int) -> Any:
+            return make(settings, n_columns, n_classes, generator, torch.float32)
+
+        return of
 
     trains = settings.variant.learner != "ridge"
-    n_rows = memory.labels.n_train + memory.n_pseudo + memory.labels.n_stop
-    return measured_rates(memory.sizes, memory.n_columns, make_learner if trains else None, n_rows)
+    work = Work(
+        n_columns=memory.n_columns,
+        n_rows=memory.labels.n_train + memory.n_pseudo,
+        feature_norm=memory.norm,
+        max_features=settings.max_features,
+        make_learner=made(model.make_learner),
+        make_network=made(model.make_network) if trains else None,
+    )
+    return measured_rates(Sample(memory.sizes), work)
 
 
 def _seconds(
@@ -298,7 +329,10 @@ def _seconds(
 ) -> dict[str, float] | None:
     if rates is None or not isinstance(memory, BoostedMemory):
         return None
-    return BoostedSeconds(memory, rates).by_phase(to_the_last_epoch=to_the_last_epoch)
+    seconds = BoostedSeconds(memory, rates)
+    if isinstance(memory, StoredMemory):
+        seconds = StoredSeconds(memory, rates)
+    return seconds.by_phase(to_the_last_epoch=to_the_last_epoch)
 
 
 def _fit_seconds(seconds: Mapping[str, float] | None) -> float | None:

@@ -28,10 +28,13 @@ class FileSizes:
         The graph, once it is read.
     reading_bytes : float
         The most that reading it holds at once, beyond the libraries; the graph is part of it.
+    is_exact : bool
+        False: nodes or edges were counted by a sample of their hashes, within one percent.
     """
 
     sizes: GraphSizes
     reading_bytes: float
+    is_exact: bool = True
 
 
 def sizes_of_data(

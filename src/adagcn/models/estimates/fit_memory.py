@@ -12,9 +12,10 @@ from adagcn.errors import InputError, PresetNotice
 from adagcn.models.estimates import network_memory
 from adagcn.models.estimates.boosted_memory import BoostedMemory, columns_used
 from adagcn.models.estimates.graph_sizes import GraphSizes
-from adagcn.models.estimates.moments import LabelCounts, Moment
+from adagcn.models.estimates.moments import LabelCounts
 from adagcn.models.estimates.network_memory import NetworkMemory
 from adagcn.models.estimates.stored_memory import StoredMemory
+from adagcn.models.estimates.worker_memory import Workers
 from adagcn.models.support import adapting
 from adagcn.models.support.boosted import BoostedClassifier
 from adagcn.models.support.network import Start
@@ -23,6 +24,8 @@ from adagcn.models.support.problem import look_fits
 # What libraries load when a fit first calls them, beyond what an import loads: for products, and
 # for PyTorch's gradients and optimizers.
 _LOADED_BY_PRODUCTS, _LOADED_BY_TRAINING = 30 * 2**20, 95 * 2**20
+
+NO_WORKERS = Workers()
 
 FitMemory = BoostedMemory | NetworkMemory
 
@@ -58,7 +61,9 @@ def loaded_by_a_fit(model: Any) -> int:
     return _LOADED_BY_PRODUCTS if is_boosted(model) else _LOADED_BY_TRAINING
 
 
-def fit_memory(model: Any, sizes: GraphSizes, labels: LabelCounts) -> FitMemory:
+def fit_memory(
+    model: Any, sizes: GraphSizes, labels: LabelCounts, workers: Workers = NO_WORKERS
+) -> FitMemory:
     """Return what a fit and a prediction for all nodes hold.
 
     Parameters
@@ -69,20 +74,18 @@ def fit_memory(model: Any, sizes: GraphSizes, labels: LabelCounts) -> FitMemory:
         The graph.
     labels : LabelCounts
         Labeled nodes.
+    workers : Workers
+        Processes beside the fit, which only a stored graph has.
     """
     settings = settings_in_force(model, sizes, labels)
     if not is_boosted(model):
         return NetworkMemory(sizes, settings, labels, _n_parameters(model, settings, sizes))
     shapes = model.parameter_shapes(settings, columns_used(sizes, settings), sizes.n_classes)
     n_parameters = sum(math.prod(shape) for shape in shapes.values())
-    kind = StoredMemory if sizes.is_stored else BoostedMemory
+    hidden = [shape[1] for name, shape in shapes.items() if name.endswith("hidden")]
     row_memory = getattr(model, "row_memory", None)
-    return kind(sizes, settings, labels, n_parameters, row_memory)
-
-
-def fit_moments(model: Any, sizes: GraphSizes, labels: LabelCounts) -> list[Moment]:
-    """Return the same, moment by moment."""
-    return list(fit_memory(model, sizes, labels).moments())
+    facts = (sizes, settings, labels, n_parameters, sum(hidden), row_memory)
+    return StoredMemory(*facts, workers) if sizes.is_stored else BoostedMemory(*facts)
 
 
 def settings_in_force(model: Any, sizes: GraphSizes, labels: LabelCounts) -> Any:

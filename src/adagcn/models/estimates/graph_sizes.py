@@ -108,6 +108,15 @@ class GraphSizes:
         return 0.0 if self.is_stored else whole
 
     @property
+    def digest_bytes(self) -> float:
+        """Bytes that are hashed to know the graph by: indices count as 64-bit; none of a store."""
+        if self.is_stored:
+            return 0.0
+        pairs = 0.0 if self.n_values is None else float(self.n_values) * (self.value_bytes + 8)
+        features = pairs if self.n_values is not None else self.feature_bytes
+        return features + float(self.n_stored) * 12 + 8.0 * self.n_nodes
+
+    @property
     def n_propagator(self) -> int:
         """Stored values of Â, which has every node's self-loop."""
         return self.n_stored + self.n_nodes

@@ -6,13 +6,15 @@ from typing import Any
 
 from sklearn.base import clone
 
+from adagcn.engines import current_engine
 from adagcn.engines.memory import ASKED_LIMIT, in_gib, tightest_limit
 from adagcn.errors import AdaGCNError, ResourceError
 from adagcn.graph import Graph
 from adagcn.models.estimates.cheaper import possible_changes
-from adagcn.models.estimates.fit_memory import fit_memory, fit_moments, is_estimable
+from adagcn.models.estimates.fit_memory import fit_memory, is_estimable
 from adagcn.models.estimates.graph_sizes import GraphSizes
 from adagcn.models.estimates.moments import LabelCounts, Moment
+from adagcn.models.estimates.worker_memory import Workers
 from adagcn.models.support.labels import FitCall
 
 
@@ -68,7 +70,7 @@ def _smaller(model: Any, call: FitCall, room: int) -> str:
     found = []
     for change in possible_changes(model, sizes, labels):
         changed = clone(model).set_params(**change.settings)
-        moments = fit_memory(changed, change.on(sizes), labels).moments()
+        moments = fit_memory(changed, change.on(sizes), labels, _workers()).moments()
         peak = max(each.n_bytes for each in moments if each.phase != "prediction")
         found.append((peak, change))
     found.sort(key=lambda pair: pair[0])
@@ -88,12 +90,17 @@ def _worst_moment(model: Any, call: FitCall) -> Moment | None:
         return None
     try:
         sizes = GraphSizes.of(graph)
-        moments = fit_moments(model, sizes, _counts(model, call))
+        moments = fit_memory(model, sizes, _counts(model, call), _workers()).moments()
+        return max(
+            (each for each in moments if each.phase != "prediction"), key=lambda each: each.n_bytes
+        )
     except (AdaGCNError, TypeError, ValueError):  # the fit itself will say what is wrong
         return None
-    return max(
-        (each for each in moments if each.phase != "prediction"), key=lambda each: each.n_bytes
-    )
+
+
+def _workers() -> Workers:
+    """Return the processes that the engine in force starts on this machine."""
+    return Workers.of(current_engine())
 
 
 def _counts(model: Any, call: FitCall) -> LabelCounts:

@@ -1,53 +1,129 @@
 """Memory and disk of a boosted fit whose hops are computed in files.
 
-Pages of mapped files are not counted: the system drops them when memory is short.
+Pages of mapped files are not counted: the system drops them when memory is short. Processes that
+make the hops are, where they run on this machine.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adagcn.models.estimates.boosted_memory import BoostedMemory
 from adagcn.models.estimates.moments import Moment
+from adagcn.models.estimates.worker_memory import Workers
 from adagcn.models.support import adapting
+from adagcn.propagation.hops import DENSE_ABOVE
 from adagcn.propagation.row_blocks import HALO_BYTES
 from adagcn.propagation.stored_hops import BLOCK_BYTES
 
 # Of a stored value of Â while its block is renumbered: in float64 twice, with degrees and places.
 _RENUMBERED = 60.0
+_SCORED_AT_ONCE = 2**14  # rows that are scored together
 
 
 @dataclass(frozen=True)
 class StoredMemory(BoostedMemory):
-    """What a boosted fit from a store holds, moment by moment, in one process."""
+    """What a boosted fit from a store holds, moment by moment, with its workers.
+
+    Parameters
+    ----------
+    workers : Workers
+        Processes beside the fit.
+    """
+
+    workers: Workers = field(default_factory=Workers)
 
     def moments(self) -> Iterator[Moment]:
         """Yield the moments of a whole fit, and of a prediction for all nodes."""
         if adapting.is_open(self.settings):  # a look holds hops in memory
             yield from self._look()
         degrees = 24.0 * self.sizes.n_nodes
-        yield Moment("propagation", "a block of a hop", degrees + self._block)
         n_rows = self.labels.n_train + self.n_pseudo
-        gathered = self._in_memory(self._rows(n_rows) + self._rows(self.labels.n_stop))
-        kept = degrees + gathered + self._layers_kept
+        rows = self._in_memory(self._rows(n_rows) + self._rows(self.labels.n_stop))
+        if self.n_layers > 1:
+            yield Moment("propagation", "a block of a hop", degrees + self._hop)
         for what, learner in self._learners(n_rows):
-            yield Moment("training", what, kept + learner)
+            held = degrees + rows + self._layers_kept
+            yield Moment("training", what, held + self.workers.trained(rows, learner))
         model = self.n_parameters * self.sizes.value_bytes * self.n_layers
-        n_some = min(self.sizes.n_nodes, 4 * 4096)
+        n_some = min(self.sizes.n_nodes, _SCORED_AT_ONCE)
+        scored = 2.0 * self._rows(n_some) + self._hidden(n_some)
         scores = 5.0 * 8 * self.sizes.n_nodes * max(self.sizes.n_classes, 1)
-        scoring = degrees + model + scores + max(self._block, 2.0 * self._rows(n_some))
-        yield Moment("prediction", "scoring nodes", scoring)
+        held = degrees + model + scores
+        yield Moment("prediction", "scoring nodes", held + max(self._hop, scored))
+
+    # A block of a hop (propagation/row_blocks.py, stored_hops.py)
+
+    @property
+    def _hop(self) -> float:
+        """Blocks in work: one, or one for each worker."""
+        return self.workers.making(self._block, self._n_blocks)
+
+    @property
+    def _n_blocks(self) -> float:
+        return max(self.sizes.n_nodes / self._block_nodes, 1.0)
+
+    @property
+    def _block_nodes(self) -> float:
+        """Nodes of a block (:meth:`RowBlocks.cut`)."""
+        row_bytes = self.n_columns * self.sizes.value_bytes
+        rounded = 2.0 ** math.ceil(math.log2(max(row_bytes, 1)))
+        a_node = rounded + 12.0 * self.sizes.n_stored / max(self.sizes.n_nodes, 1)
+        return min(float(self.sizes.n_nodes), max(BLOCK_BYTES / a_node, 1.0))
+
+    @property
+    def _halo(self) -> float:
+        """Nodes that a block needs, as if neighbors were drawn at random."""
+        n_nodes = max(self.sizes.n_nodes, 1)
+        return -n_nodes * math.expm1(-self._block_nodes * self.sizes.mean_row / n_nodes)
+
+    @property
+    def halo_share(self) -> float:
+        """How often a row is gathered for a hop."""
+        return self._halo / self._block_nodes
 
     @property
     def _block(self) -> float:
-        """Rows of Â while they are renumbered; the halo, the block, and its own input."""
-        n_stored = min(float(self.sizes.n_propagator), BLOCK_BYTES / 12)
-        rows = min(self._dense_hop, float(BLOCK_BYTES))
-        halo = min(self._dense_hop, float(HALO_BYTES))
-        return _RENUMBERED * n_stored + halo + 3.0 * rows
+        """Rows of Â while they are renumbered; then the halo, the block, and its own input."""
+        n_stored = self._block_nodes * self.sizes.mean_row
+        pair = self.sizes.value_bytes + 4
+        return max(_RENUMBERED * n_stored, pair * n_stored + self._product(self._halo))
+
+    def _product(self, halo: float) -> float:
+        """Rows of a halo, what they are made of, and the block in the making."""
+        if self._stays_sparse:
+            fill = self.fills[-1] * self.n_columns * self.sizes.pair_bytes
+            return 2.0 * halo * fill + 3.0 * self._block_nodes * fill
+        row = float(self.n_columns) * self.sizes.value_bytes
+        gathered = min(halo * row, float(HALO_BYTES))
+        if gathered == halo * row:  # the input is gathered whole, with all of its columns
+            gathered = max(gathered, halo * self._input_row)
+        made = 2.0 + self.has_teleport
+        return gathered + made * self._block_nodes * row
+
+    @property
+    def _stays_sparse(self) -> bool:
+        return not self.starts_dense and self.fills[-1] <= DENSE_ABOVE
+
+    @property
+    def _input_row(self) -> float:
+        """A row of the input while it is normalized and its columns are cut out."""
+        sizes = self.sizes
+        if sizes.n_values is None:
+            stored = float(sizes.n_features) * sizes.value_bytes
+        else:
+            stored = float(sizes.n_values) / max(sizes.n_nodes, 1) * sizes.pair_bytes
+        copies = 1.0 + (2.0 if self._normed else 0.0)
+        kept = self.n_columns * sizes.value_bytes if self.n_columns < sizes.n_features else 0.0
+        return copies * stored + kept
 
     @property
     def disk_bytes(self) -> float:
-        """Two hops, dense in the end, and the degrees."""
-        return 2.0 * self._dense_hop + 16.0 * self.sizes.n_nodes
+        """Two hops, dense in the end; the row blocks of Â, and the degrees."""
+        hops = 2.0 * self._dense_hop if self.n_layers > 2 else self._dense_hop
+        if self.n_layers == 1:
+            return 0.0
+        blocks = float(self.sizes.n_propagator) * (self.sizes.value_bytes + 4)
+        return hops + blocks + 16.0 * self.sizes.n_nodes
