@@ -375,12 +375,12 @@ KILLED = """
             if where == "training" and (event.layer, event.epoch) == (2, 4):
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    add = stored_hops._Journal.add
+    add = stored_hops.Journal.add
     def deadly(journal, step, done):
         add(journal, step, done)
         if where == "hop" and step.hop == 3 and len(journal.whole()) == 2:
             os.kill(os.getpid(), signal.SIGKILL)
-    stored_hops._Journal.add = deadly
+    stored_hops.Journal.add = deadly
 
     graph = Graph.from_store(store)
     split = make_split(graph, "stratified:0")

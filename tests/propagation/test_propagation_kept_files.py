@@ -9,7 +9,7 @@ import pytest
 
 from adagcn import AdaGCNClassifier, Graph, GraphStore, IntegrityError
 from adagcn.engines import engine_named, using
-from adagcn.propagation import stored_hops
+from adagcn.propagation import hop_refill, stored_hops
 from adagcn.propagation.hops import stream_from
 from adagcn.propagation.kept_files import drop_kept, kept_folders
 from adagcn.propagation.source import MemorySource
@@ -164,7 +164,7 @@ def test_a_patch_that_is_stopped_goes_on(tmp_path, monkeypatch):
     store = ring(tmp_path)
     source_of(store).keep_hops(N_HOPS)
     store.update(**UPDATES["edges"])
-    real, calls = stored_hops.patch_block, itertools.count()
+    real, calls = hop_refill.patch_block, itertools.count()
 
     def stopping(step, plan):
         if next(calls) == 2:
@@ -172,7 +172,7 @@ def test_a_patch_that_is_stopped_goes_on(tmp_path, monkeypatch):
         return real(step, plan)
 
     with monkeypatch.context() as patch:
-        patch.setattr(stored_hops, "patch_block", stopping)
+        patch.setattr(hop_refill, "patch_block", stopping)
         with pytest.raises(KeyboardInterrupt):
             assert_same_hops(store)
     assert len([*kept_folders(store.path)]) == 2  # the old one is needed still

@@ -26,8 +26,10 @@ from adagcn.boosting.samme import NO_VOTES, Combination, CombinedVotes
 from adagcn.engines import current_engine
 from adagcn.errors import IntegrityError
 from adagcn.formats.sealed_arrays import read_sealed, write_sealed
+from adagcn.propagation.hop_steps import HopRows
+from adagcn.propagation.hop_workplace import Workplace
 from adagcn.propagation.scaling import HopScale, scaled_rows
-from adagcn.propagation.stored_hops import HopRows, StoredHop, StoredSource, Workplace
+from adagcn.propagation.stored_hops import StoredHop, StoredSource
 
 FOLDER = "scores"  # inside of a store
 BLOCK_BYTES = 2**22  # of the sums of a block

@@ -74,7 +74,7 @@ class AskedFit:
     def digest(self) -> str:
         """Return a digest of all that the layers depend on, but for the seed."""
         basis = self.basis
-        facts = [
+        facts: list[Any] = [
             self.model,
             dict(basis.settings),
             basis.input_digest,

@@ -329,7 +329,7 @@ def feature_rows(graph: Graph, feature_norm: str) -> Any:
     prepare = row_preparation(graph, feature_norm, None)
     if prepare is None:
         return normalized_features(graph, feature_norm)  # as they are
-    from adagcn.propagation.stored_hops import InputRows
+    from adagcn.propagation.hop_steps import InputRows
 
     return InputRows(graph.store, prepare, None, sparse.issparse(graph.features))
 
