@@ -109,6 +109,18 @@ def test_a_finished_run_is_never_repeated(cells, trained, tmp_path, monkeypatch)
     assert len(done) == 3
 
 
+def test_what_a_choice_decides_is_trained_after_it(tmp_path):
+    rows = [{"label": "c", "model": "logistic", "grid": {"C": [0.01, 100.0]}, "grid_splits": 1}]
+    cells = plan(toy.toy_spec(rows=rows, n_splits=3, n_inits=1), toy.GRAPHS)
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        results = train_missing(cells, toy.GRAPHS, ledger)
+        assert not missing_runs(cells, ledger)
+    tried = [results[run.key].stop_accuracy for run in cells[0].runs[:2]]
+    better = cells[0].runs[int(np.argmax(tried))].params["C"]
+    trained = [(run.split[-1], run.params["C"]) for run in cells[0].runs if run.key in results]
+    assert trained == [("0", 0.01), ("0", 100.0), ("1", better), ("2", better)]
+
+
 def test_runs_without_the_metric_are_trained_again_and_get_it(
     cells, trained, tmp_path, monkeypatch
 ):

@@ -8,7 +8,7 @@ import pytest
 
 from adagcn.data import make_split
 from adagcn.data.converted import write_converted
-from adagcn.data.generators import weak_dense
+from adagcn.data.generators import planted_partition, weak_dense
 from adagcn.data.nodesets import Split
 from adagcn.errors import InputError
 from adagcn.experiments.campaign import load_graphs, load_splits, plan
@@ -33,6 +33,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+PLANTED = {"n_nodes": 50, "n_classes": 3, "n_features": 4, "seed": 7, "homophily": 0.3}
+PLANTED |= {"mean_degree": 5.0, "feature_signal": 2.0}
+
+
 def spec_with(*columns):
     rows = [{"label": "logistic", "model": "logistic"}]
     return toy.toy_spec(columns=list(columns), rows=rows, n_splits=3, n_inits=1)
@@ -44,11 +48,13 @@ def test_a_graph_is_a_file_or_tables_or_generated(folder):
         FILE,
         {"label": "T", "dataset": "mine too", "tables": tables},
         {"label": "G", "dataset": "weak", "generated": "weak_dense"},
+        {"label": "P", "dataset": "planted", "planted": PLANTED},
     )
     graphs = load_graphs(spec)
     assert {name: graph.name for name, graph in graphs.items()} == {n: n for n in graphs}
     assert graphs["mine"].digest == toy.GRAPH.digest
     assert graphs["weak"].digest == weak_dense().digest
+    assert graphs["planted"].digest == planted_partition(**PLANTED).digest
     assert (graphs["mine too"].n_nodes, graphs["mine too"].n_edges) == (30, 29)
     assert graphs["mine too"].classes.tolist() == ["even", "odd"]
 

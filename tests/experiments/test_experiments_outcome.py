@@ -155,6 +155,51 @@ def test_a_split_counts_once_its_whole_grid_is_finished():
     assert [run.split[-1] for run, _ in found.finished] == ["0"]
 
 
+def tried_on_the_first(n_splits, results_of, *, splits=3):
+    """Return spec, cell and outcome of a grid that is tried on the first splits alone."""
+    rows = [GRID_ROWS[0], {**GRID_ROWS[1], "grid_splits": n_splits}]
+    spec = toy.toy_spec(rows=rows, n_splits=splits, n_inits=1)
+    (*_, cell) = cells = plan(spec, toy.GRAPHS)
+    results = {
+        run.key: toy.some_result(0.5 + 0.01 * run.params["C"] ** 0.5, stop_accuracy=accuracy)
+        for run in cell.runs
+        if (accuracy := results_of(int(run.split[-1]), run.params["C"])) is not None
+    }
+    return spec, cell, results, outcomes(cells, results)[-1]
+
+
+def test_a_grid_that_is_tried_on_the_first_splits_is_chosen_for_all():
+    # By split and C: 10 is the best of the first two splits together, of neither alone.
+    stop = {(0, 1.0): 0.9, (0, 10.0): 0.8, (0, 100.0): 0.0, (1, 1.0): 0.0, (1, 10.0): 0.8}
+    stop |= {(1, 100.0): 0.9, (2, 1.0): 1.0, (2, 10.0): 0.1}
+    spec, cell, _, found = tried_on_the_first(2, lambda *place: stop.get(place))
+    assert [run.params["C"] for run, _ in found.finished] == [10.0] * 3
+    assert found.accuracy.tolist() == [[pytest.approx(0.5 + 0.01 * 10**0.5)]] * 3
+    notes = accuracy_table(spec, [found]).notes
+    assert "chosen: on the first 2 splits the best of 3 settings on the stopping nodes" in notes[0]
+    assert notes[0].endswith("(C 1.0 or 10.0 or 100.0), for all splits.")
+    assert len(cell.places) == 3
+
+
+def test_only_what_a_choice_needs_is_trained():
+    _, cell, none, _ = tried_on_the_first(1, lambda *_: None)
+    assert [run.split[-1] for run in cell.due(none)] == ["0"] * 3
+    assert len(cell.due(none, foreseen=True)) == 5
+    _, _, some, found = tried_on_the_first(1, lambda *place: 0.5 if place < (0, 100) else None)
+    assert [run.split[-1] for run in cell.due(some)] == ["0"] * 3
+    assert not found.finished  # as long as the choice is open
+    _, _, tried, found = tried_on_the_first(1, lambda split, c: None if split else c / 100)
+    due = [(int(run.split[-1]), run.params["C"]) for run in cell.due(tried)]
+    assert due == [(0, 1.0), (0, 10.0), (0, 100.0), (1, 100.0), (2, 100.0)]
+    assert [run.params["C"] for run, _ in found.finished] == [100.0]
+
+
+def test_grid_splits_without_a_grid_are_refused():
+    rows = [GRID_ROWS[0], {"label": "b", "model": "logistic", "grid_splits": 1}]
+    with pytest.raises(InputError, match=r"rows\[1\]: grid_splits says where.*got 1.*AGC-I2230"):
+        toy.toy_spec(rows=rows)
+
+
 @pytest.mark.parametrize(
     ("grid", "words"),
     [({"Q": [1.0]}, r"rows\[1\].grid is unknown"), ({"C": [1.0, -1.0]}, r"rows\[1\].grid: C")],

@@ -3,6 +3,7 @@ from __future__ import annotations
 import experiment_fixtures as toy
 import pytest
 
+from adagcn.bench import large
 from adagcn.data import CATALOG
 from adagcn.errors import InputError
 from adagcn.experiments.spec_files import load_spec, make_spec, parse_spec, shipped_specs
@@ -132,6 +133,8 @@ def test_a_column_caps_the_splits_and_may_have_another_kind():
         ('generated = "weak_dens"', r"columns\[0\]\.generated is unknown;.*mean 'weak_dense'"),
         ('tables = { edges = "a", labels = "b", feature = "c" }', r"tables\.feature;.*'features'"),
         ('tables = { edges = "a" }', r"columns\[0\]\.tables\.labels: Field required"),
+        ("planted = { n_node = 3 }", r"unknown key columns\[0\]\.planted\.n_node;.*'n_nodes'"),
+        ("planted = { n_nodes = 3 }", r"columns\[0\]\.planted\.n_classes: Field required"),
         ('splits = "vals"', r"columns\[0\]\.splits: Input should be 'val', 'test'"),
         ("stop = 0", r"columns\[0\]\.stop: Input should be greater than"),
     ],
@@ -156,6 +159,22 @@ def test_table3_has_the_label_rates_of_the_catalog():
         assert spec.published(spec.rows[0], column) is not None
     fewer = {key: each.fewer_labels for key, each in CATALOG.items() if each.fewer_labels}
     assert {key: tuple(sizes) for key, sizes in found.items()} == fewer
+
+
+def test_table4_has_the_graph_and_the_shares_of_bench_large():
+    spec = load_spec("table4")
+    assert [column.planted.homophily for column in spec.columns] == [large.HOMOPHILY, 0.1]
+    for column in spec.columns:
+        sizes = column.planted
+        assert (sizes.n_nodes, sizes.n_classes) == (large.QUICK.n_nodes, large.N_CLASSES)
+        assert (sizes.n_features, sizes.feature_signal) == (large.N_FEATURES, large.SIGNAL)
+        assert sizes.mean_degree == 2 * large.QUICK.n_edges / large.QUICK.n_nodes
+        trained_on = column.train_per_class * sizes.n_classes / sizes.n_nodes
+        assert trained_on == pytest.approx(large.LABELED_SHARE, abs=0.001)
+        assert column.stop == large.STOP_SHARE * sizes.n_nodes
+    searched = [row for row in spec.rows if row.grid]
+    assert {len(spec.candidates_of(row)) for row in searched} == {8}
+    assert {(row.grid_splits, row.settings["max_epochs"]) for row in searched} == {(1, 500)}
 
 
 def test_a_users_spec_is_a_file(tmp_path):
@@ -225,7 +244,7 @@ def test_initializations_on_a_column_that_the_row_leaves_out_are_a_fault():
 
 
 def test_an_unknown_name_or_file(tmp_path):
-    with pytest.raises(InputError, match=r"got 'table1'\. Did you mean 'table3' or 'table2'"):
+    with pytest.raises(InputError, match=r"got 'table1'\. Did you mean 'table4' or 'table3'"):
         load_spec("table1")
     with pytest.raises(InputError, match="there is no spec"):
         load_spec(str(tmp_path / "none.toml"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from statistics import fmean
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -58,6 +59,45 @@ class PlannedCell:
         for run in self.runs:
             found.setdefault((run.split, run.init), []).append(run)
         return found
+
+    def chosen(self, done: Mapping[str, RunResult]) -> int | None:
+        """Return which combination a grid that is tried on some splits only has for all of them.
+
+        The first with the best mean accuracy on the stopping nodes of these splits; None as long as
+        runs are missing there, and for a row without ``grid_splits``.
+        """
+        if self.row.grid_splits is None:
+            return None
+        tried = self._tried
+        if not all(run.key in done for runs in tried for run in runs):
+            return None
+        means = [
+            fmean(done[run.key].stop_accuracy or 0.0 for run in runs)
+            for runs in zip(*tried, strict=True)
+        ]
+        return means.index(max(means))
+
+    def due(self, done: Mapping[str, RunResult], *, foreseen: bool = False) -> list[Run]:
+        """Return the runs that are to be trained, given the finished ones.
+
+        With ``grid_splits``, every combination on these splits and the chosen one on the others. As
+        long as the choice is open, there are none on the others; ``foreseen`` has the first
+        combination instead, so that runs can be counted.
+        """
+        if self.row.grid_splits is None:
+            return list(self.runs)
+        tried, place = self._tried, self.chosen(done)
+        there = [run for runs in tried for run in runs]
+        if place is None and not foreseen:
+            return there
+        others = list(self.places.values())[len(tried) :]
+        return there + [runs[place or 0] for runs in others]
+
+    @property
+    def _tried(self) -> list[list[Run]]:
+        """Where the grid is tried: the runs of each of these places."""
+        names = [split.name for split in self.splits[: self.row.grid_splits]]
+        return [runs for (split, _), runs in self.places.items() if split in names]
 
 
 def load_graphs(
@@ -133,7 +173,8 @@ def train_missing(
     """Train the runs that the ledger does not have and return the results of all.
 
     Each result is saved in the ledger at once: after an interruption, calling this again continues
-    where it stopped. Neither the order nor the engine changes a result.
+    where it stopped. Neither the order nor the engine changes a result. What a choice among other
+    runs decides is trained after them.
 
     Parameters
     ----------
@@ -157,8 +198,25 @@ def train_missing(
         Result by key.
     """
     cells = list(cells)
-    missing = missing_runs(cells, ledger, metric)
-    unmeasured = {run.key for run in unmeasured_runs(cells, ledger, metric)}
+    shared = {
+        **graphs,
+        **{split.digest: split for cell in cells for split in cell.splits},
+    }
+    while missing := missing_runs(cells, ledger, metric):
+        unmeasured = {run.key for run in unmeasured_runs(cells, ledger, metric)}
+        _train(missing, unmeasured, shared, ledger, engine or Serial(), progress)
+    return ledger.results(run for cell in cells for run in cell.runs)
+
+
+def _train(
+    missing: Sequence[Run],
+    unmeasured: Collection[str],
+    shared: Mapping[str, Any],
+    ledger: Ledger,
+    engine: Engine,
+    progress: Progress | None,
+) -> None:
+    """Train these runs and save each; measures are added to those that lack nothing else."""
     clock = _Clock(len(missing), progress)
 
     def keep(position: int, result: RunResult) -> None:
@@ -169,13 +227,8 @@ def train_missing(
             ledger.add(run, result)
         clock.tick()
 
-    if missing:
-        shared = {
-            **{run.dataset: graphs[run.dataset] for run in missing},
-            **{split.digest: split for cell in cells for split in cell.splits},
-        }
-        (engine or Serial()).map(_execute, missing, shared, on_result=keep)
-    return ledger.results(run for cell in cells for run in cell.runs)
+    needed = {name for run in missing for name in (run.dataset, run.split_digest)}
+    engine.map(_execute, missing, {name: shared[name] for name in needed}, on_result=keep)
 
 
 def missing_runs(
@@ -186,8 +239,9 @@ def missing_runs(
     First initializations come first, then split by split: all cells of a table fill up together,
     so that an interrupted table compares like with like and the time left is estimated fairly.
     """
-    by_key = {run.key: run for cell in cells for run in cell.runs}
-    done = ledger.results(by_key.values())
+    cells = list(cells)
+    done = ledger.results(run for cell in cells for run in cell.runs)
+    by_key = {run.key: run for cell in cells for run in cell.due(done)}
     left = [
         run for key, run in by_key.items() if key not in done or _is_unmeasured(done[key], metric)
     ]

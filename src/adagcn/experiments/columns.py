@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adagcn.data.generators import GENERATED
+from adagcn.data.generators import GENERATED, planted_partition
 from adagcn.data.load import load_dataset, locate_file
 from adagcn.data.nodesets import Split
 from adagcn.data.splits import make_split
@@ -44,6 +44,8 @@ def column_graph(column: Column, *, data_dir: Folder = None, offline: bool | Non
     """
     if column.generated is not None:
         return replace(GENERATED[column.generated](), name=column.dataset)
+    if column.planted is not None:
+        return replace(planted_partition(**column.planted.model_dump()), name=column.dataset)
     if column.file is not None:
         return Graph.from_npz(locate_file(column.file, data_dir=data_dir), name=column.dataset)
     if column.tables is not None:

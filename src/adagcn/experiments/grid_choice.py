@@ -71,7 +71,7 @@ class GridChoice:
 
 def check_choosable(spec: Spec, name: str) -> None:
     """Refuse to choose without a grid, or on splits that are for final tables."""
-    if not any(row.grid for row in spec.rows):
+    if not any(row.grid and row.grid_splits is None for row in spec.rows):
         raise InputError(
             "AGC-I2209",
             f"{name} has no row with a grid to choose from",
@@ -99,7 +99,11 @@ def grid_choices(
     results : mapping
         Finished runs by key.
     """
-    return [_choice(cell, results) for cell in cells if cell.row.grid]
+    return [
+        _choice(cell, results)
+        for cell in cells
+        if cell.row.grid and cell.row.grid_splits is None  # the stopping nodes choose there
+    ]
 
 
 def _choice(cell: PlannedCell, results: Mapping[str, RunResult]) -> GridChoice:

@@ -137,8 +137,12 @@ def _finished(
     """Return a run for each split and initialization whose candidates are all finished.
 
     Of several candidates, the first with the best accuracy on the stopping nodes; the scored nodes
-    have no part in it.
+    have no part in it. With ``grid_splits``, the one that was chosen for all splits.
     """
+    if cell.row.grid_splits is not None:
+        place = cell.chosen(done)
+        runs = [] if place is None else [each[place] for each in cell.places.values()]
+        return tuple((run, done[run.key]) for run in runs if run.key in done)
     return tuple(
         max(((run, done[run.key]) for run in runs), key=_stop_accuracy)
         for runs in cell.places.values()

@@ -17,7 +17,7 @@ from adagcn.experiments.tables import Row as TableRow
 from adagcn.models.support.measures import METRICS
 
 _CPU_TIMES = "CPU seconds: processor time, summed over the threads of a fit."
-_CHOSEN_TIMES = "{label}: of the chosen fits; choosing took {n} fits on each split."
+_CHOSEN_TIMES = "{label}: of the chosen fits; choosing took {n} fits on {where}."
 _MIXED_TIMES = "Seconds by the clock: some runs are older and lack CPU seconds."
 
 
@@ -53,7 +53,7 @@ def accuracy_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
 def time_table(spec: Spec, found: Sequence[CellOutcome]) -> Table:
     """Return the seconds that the fits took: processor time if all runs have it."""
     chosen = [
-        _CHOSEN_TIMES.format(label=row.label, n=len(spec.candidates_of(row)))
+        _CHOSEN_TIMES.format(label=row.label, n=len(spec.candidates_of(row)), where=_tried(row))
         for row in spec.rows
         if row.grid
     ]
@@ -150,11 +150,19 @@ def _table_cell(spec: Spec, row: Row, column: Column, each: CellOutcome | None) 
 def _choices(spec: Spec) -> list[str]:
     """Return what the rows with a grid choose from."""
     return [
-        f"{row.label}: on each split the best of {len(spec.candidates_of(row))} settings on the "
-        f"stopping nodes ({'; '.join(f'{name} {_listed(row.grid[name])}' for name in row.grid)})."
+        f"{row.label}: on {_tried(row)} the best of {len(spec.candidates_of(row))} settings on the "
+        f"stopping nodes ({'; '.join(f'{name} {_listed(row.grid[name])}' for name in row.grid)})"
+        f"{'' if row.grid_splits is None else ', for all splits'}."
         for row in spec.rows
         if row.grid
     ]
+
+
+def _tried(row: Row) -> str:
+    """Return on which splits a grid is tried, in words."""
+    if row.grid_splits is None:
+        return "each split"
+    return "the first split" if row.grid_splits == 1 else f"the first {row.grid_splits} splits"
 
 
 def _listed(values: Sequence[object]) -> str:

@@ -51,6 +51,18 @@ class Tables(_Part):
     label: Name | None = None
 
 
+class Planted(_Part):
+    """Sizes of a random graph; see :func:`adagcn.data.generators.planted_partition`."""
+
+    n_nodes: Annotated[int, Field(ge=1)]
+    n_classes: Annotated[int, Field(ge=1)]
+    n_features: Annotated[int, Field(ge=1)]
+    seed: Annotated[int, Field(ge=0)]
+    homophily: Annotated[float, Field(ge=0.0, le=1.0)]
+    mean_degree: Annotated[float, Field(ge=0.0)]
+    feature_signal: Annotated[float, Field(ge=0.0)]
+
+
 class Column(_Part):
     """A data set at one label rate.
 
@@ -59,10 +71,11 @@ class Column(_Part):
     label : str
         Heading of the column.
     dataset : str
-        Name of the graph: a data set of the catalog, unless one of the next three says otherwise.
-    file, tables, generated : str, Tables, str, optional
+        Name of the graph: a data set of the catalog, unless one of the next four says otherwise.
+    file, tables, generated, planted : str, Tables, str, Planted, optional
         Where the graph comes from: an ``.npz`` file or tables, relative to the data folder
-        (``ADAGCN_DATA``), or a function of :mod:`adagcn.data.generators`.
+        (``ADAGCN_DATA``), a function of :mod:`adagcn.data.generators` without sizes, or the sizes
+        of a planted partition.
     splits, splits_file : str, optional
         Another kind of splits than the experiment's, and the file of ``"file"``.
     train_per_class : int or None
@@ -81,6 +94,7 @@ class Column(_Part):
     file: Name | None = None
     tables: Tables | None = None
     generated: Name | None = None
+    planted: Planted | None = None
     splits: SplitKind | None = None
     splits_file: Name | None = None
     train_per_class: Count | None = None
@@ -105,7 +119,7 @@ class Column(_Part):
     @property
     def source(self) -> dict[str, Any]:
         """Where the graph comes from, by key; empty for a data set of the catalog."""
-        given = {"file": self.file, "tables": self.tables, "generated": self.generated}
+        given = {key: getattr(self, key) for key in ("file", "tables", "generated", "planted")}
         return {key: value for key, value in given.items() if value is not None}
 
 
@@ -138,6 +152,9 @@ class Row(_Part):
     grid : dict
         Several values of some settings. Every combination is fitted on every split, and the cell
         holds, split by split, the one with the best accuracy on the stopping nodes.
+    grid_splits : int, optional
+        Try the grid on the first so many splits only. The combination with the best mean accuracy
+        on their stopping nodes is then fitted on the others, and all cells hold that one.
     n_splits, n_inits : int, optional
         Override those of the experiment.
     splits_on, inits_on : dict
@@ -158,6 +175,7 @@ class Row(_Part):
     preset: Name
     settings: dict[str, Param] = {}
     grid: dict[str, Annotated[list[Param], Field(min_length=1, max_length=100)]] = {}
+    grid_splits: Count | None = None
     n_splits: Count | None = None
     n_inits: Count | None = None
     splits_on: dict[Name, Count] = {}
@@ -337,6 +355,13 @@ def check_spec(spec: Spec, name: str) -> None:
 
 
 def _check_model(spec: Spec, row: Row, at: str) -> None:
+    if row.grid_splits is not None and not row.grid:
+        raise InputError(
+            "AGC-I2230",
+            f"{at}: grid_splits says where a grid is tried, and there is none",
+            got=row.grid_splits,
+            fix="add a grid, or leave grid_splits out",
+        )
     check_known(f"{at}.model", row.model, MODELS)
     check_known(f"{at}.preset", row.preset, presets_of(row.model))
     for key, names in (("settings", spec.settings_of(row)), ("grid", row.grid)):

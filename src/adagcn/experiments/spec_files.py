@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from adagcn.data.catalog import CATALOG
 from adagcn.errors import InputError
-from adagcn.experiments.spec import Column, Row, Spec, Tables, check_known, check_spec
+from adagcn.experiments.spec import Column, Planted, Row, Spec, Tables, check_known, check_spec
 
 _SHIPPED = "specs"
 _LARGEST = 1 << 20  # bytes; a spec is a page
@@ -74,7 +74,7 @@ def parse_spec(toml: str, name: str) -> Spec:
                 f"{name}: columns[{number}].dataset",
                 column.dataset,
                 CATALOG,
-                fix="or name a file, tables or generated",
+                fix="or name a file, tables, generated or planted",
             )
     return spec
 
@@ -97,8 +97,9 @@ def _explained(error: ValidationError, name: str) -> InputError:
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)[1:]
     if first["type"] == "extra_forbidden":
         parts: dict[Any, type[BaseModel]] = {"columns": Column, "rows": Row}
+        inner: dict[Any, type[BaseModel]] = {"tables": Tables, "planted": Planted}
         part = parts.get(place[0] if place[1:] else None, Spec)
-        keys = (Tables if "tables" in place[:-1] else part).model_fields
+        keys = next((inner[each] for each in place[:-1] if each in inner), part).model_fields
         near = get_close_matches(str(place[-1]), keys, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""
         return InputError(

@@ -95,7 +95,7 @@ def standing(
     seconds : mapping
         As :func:`typical_seconds` returns it.
     """
-    runs = {run.key for cell in cells for run in cell.runs}
+    runs = {run.key for cell in cells for run in cell.due(results, foreseen=True)}
     gaps = (_gap(cell, results, seconds) for cell in cells)
     return Standing(
         finished=sum(key in results for key in runs),
@@ -105,15 +105,16 @@ def standing(
 
 
 def _gap(cell: PlannedCell, results: Mapping[str, RunResult], seconds: Seconds) -> Gap | None:
-    missing = [run for run in cell.runs if run.key not in results]
+    due = cell.due(results, foreseen=True)
+    missing = [run for run in due if run.key not in results]
     if not missing:
         return None
     like = next((seconds[place] for place in _places(missing[0]) if place in seconds), None)
     return Gap(
         cell.row.label,
         cell.column.label,
-        len(cell.runs) - len(missing),
-        len(cell.runs),
+        len(due) - len(missing),
+        len(due),
         None if like is None else like * len(missing),
     )
 
