@@ -98,7 +98,8 @@ def as_text(section):
 
 @pytest.mark.full
 def test_features_of_more_than_the_memory_are_fitted_and_predicted(tmp_path):
-    plan = replace(QUICK, limit=768 * 2**20, over=1.25)
+    # All edges within communities, whose nodes are neighbors: so the disk is read in a few places.
+    plan = replace(QUICK, limit=768 * 2**20, over=1.25, limit_homophily=1.0)
     section = section_of("limit", plan, tmp_path)
     if "note" in section.facts:
         pytest.skip(section.facts["note"])

@@ -52,29 +52,28 @@ class KilledFits:
     _finished: set[tuple[str, int, int]] = field(default_factory=set)
     _n_logs: int = 0
     _wanted: str = ""
-    _instants: tuple[float, float] = (0.0, 0.0)
+    _seconds: float = 0.0
 
     def undisturbed(self) -> dict[str, Any]:
         """Fit once in peace; all others must have the bytes of this model."""
-        start = time.time()
         found = self._attempt([], _wait)
         self._wanted = self._digest()
         lines = [each for each in log_lines(self._log) if each["event"] in ("start", "layer")]
-        first, last = (datetime.fromisoformat(lines[k]["time"]).timestamp() for k in (0, -1))
-        self._instants = (first - start, last - start)
+        first, last = (datetime.fromisoformat(lines[k]["time"]) for k in (0, -1))
+        self._seconds = (last - first).total_seconds()
         return {**found, "same": True}
 
     def driver_kills(self, n_kills: int) -> Iterator[dict[str, Any]]:
         """Kill fits until it was done often enough and one has finished.
 
-        The instants are those at which the undisturbed fit was between its start and the end of its
-        last layer; the seconds until there, in which libraries are loaded, would say little. A fit
-        that ends before its kill is followed by a new one, from the beginning.
+        The instants lie between the start of a fit and the end of its last layer, as long as that
+        took undisturbed; while libraries are loaded, there is nothing to lose. A fit that ends
+        before its kill is followed by a new one, from the beginning.
         """
         left = n_kills
         while True:
-            patience = self.rng.uniform(*self._instants) if left else None
-            found = self._attempt([], partial(_wait, patience=patience))
+            after = self.rng.uniform(0.0, self._seconds)
+            found = self._attempt([], partial(self._kill, after=after) if left else _wait)
             left -= found["killed"]
             yield found
             if not (left or found["killed"]):
@@ -134,6 +133,15 @@ class KilledFits:
             return {"killed": True, "same": None, **counts}
         self._finished.clear()
         return {"killed": False, "same": self._digest() == self._wanted, **counts}
+
+    def _kill(self, process: subprocess.Popen[bytes], after: float) -> bool:
+        """Kill a fit some seconds after its start, unless it ends before."""
+        while process.poll() is None and not any(log_lines(self._log)):
+            time.sleep(_LOOK_EVERY)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=after)
+        process.kill()
+        return False  # no worker was killed
 
     def _kill_a_worker(self, process: subprocess.Popen[bytes]) -> bool:
         """Kill a worker some time after the first ones have appeared; return whether it died."""
@@ -203,10 +211,9 @@ class _Told:
         self._finished.add(what)
 
 
-def _wait(process: subprocess.Popen[bytes], patience: float | None = None) -> bool:
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=patience)
-    return False  # no worker was killed
+def _wait(process: subprocess.Popen[bytes]) -> bool:
+    process.wait()
+    return False  # nobody was killed
 
 
 def _workers(driver: int) -> list[int]:

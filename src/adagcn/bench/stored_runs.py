@@ -180,7 +180,7 @@ def _write_split(path: Path, n_nodes: int, seed: int) -> None:
     """Draw few nodes with labels, as a large graph has them."""
     drawn = np.random.default_rng(seed).choice(n_nodes, sum(_SPLIT_SIZES.values()), replace=False)
     parts = np.split(drawn, np.cumsum(list(_SPLIT_SIZES.values()))[:-1])
-    named: dict[str, Any] = dict(zip(_SPLIT_SIZES, parts, strict=True))
+    named: dict[str, Any] = dict(zip(_SPLIT_SIZES, map(np.sort, parts), strict=True))
     np.savez(path, **named)
 
 

@@ -244,7 +244,7 @@ def _stage(
     for line in done:
         read[line["host"]] += row_bytes * line.get("rows_read", 0)
     return {
-        "name": f"hop {first['hop']}" if is_hop else f"votes of layer {first['layer']}",
+        "name": f"hop {first['hop']}" if is_hop else f"votes, hop {first['layer']}",
         "seconds": end - start,
         "blocks": dict(sorted(Counter(line["host"] for line in done).items())),
         "read": dict(sorted(read.items())) if is_hop else None,
