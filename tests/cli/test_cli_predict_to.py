@@ -10,6 +10,7 @@ from pyarrow import parquet
 
 from adagcn import ResourceError
 from adagcn.models.support.classifier import NodeClassifier
+from adagcn.propagation import hop_workplace, stored_hops
 
 FIT = ["--preset", "instant", "--split", "stratified:0"]
 
@@ -38,6 +39,67 @@ def test_one_command_fits_and_predicts(run_cli, tables, store, tmp_path):
     assert [line.split(",")[0] for line in plain.read_text().splitlines()[1:]] == [
         f'"{name}"' for name in tables.truth
     ]
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Note every block of a hop that is computed, by hop and block."""
+    found, make = [], stored_hops.make_block
+
+    def noted(step, plan):
+        found.append((step.hop, step.block))
+        return make(step, plan)
+
+    monkeypatch.setattr(stored_hops, "make_block", noted)
+    monkeypatch.setattr(stored_hops, "BLOCK_BYTES", 5000)
+    return found
+
+
+def fit_to(run_cli, store, folder):
+    """Fit, score and predict; return the bytes of model and predictions."""
+    folder.mkdir()
+    files = [folder / "m.adagcn", folder / "p.csv"]
+    words = ["fit", store, *FIT, "--set", "n_layers=4", "--out", files[0]]
+    assert run_cli(*words, "--predict-to", files[1]).code == 0
+    return [file.read_bytes() for file in files]
+
+
+def test_a_command_computes_each_block_of_each_hop_once(run_cli, store, tmp_path, made):
+    fit_to(run_cli, store, tmp_path / "a")
+    assert {hop for hop, _ in made} == {1, 2, 3}
+    assert len({block for _, block in made}) > 1
+    assert len(made) == len(set(made))
+    assert not any((store / "hops").iterdir())
+
+
+def test_a_disk_without_room_keeps_no_hops(run_cli, store, tmp_path, made, monkeypatch):
+    roomy = fit_to(run_cli, store, tmp_path / "a")
+    n_roomy, most = len(made), []
+    full = hop_workplace.shutil.disk_usage(tmp_path)._replace(free=100)
+
+    def asked(folder):
+        most.append(len(list(folder.glob("hop-*"))))
+        return full
+
+    monkeypatch.setattr(hop_workplace.shutil, "disk_usage", asked)
+    assert fit_to(run_cli, store, tmp_path / "b") == roomy
+    assert len(made) > 2 * n_roomy
+    assert max(most) == 2
+    assert not any((store / "hops").iterdir())
+
+
+def test_an_interrupted_command_leaves_its_hops_to_the_next(run_cli, store, tmp_path, made):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(NodeClassifier, "predict_to", interrupted)
+        words = ["fit", store, *FIT, "--set", "n_layers=4", "--predict-to", tmp_path / "p.csv"]
+        assert run_cli(*words).code == 130
+    made.clear()
+    fit_to(run_cli, store, tmp_path / "a")
+    assert not made
+    assert not any((store / "hops").iterdir())
 
 
 def test_after_a_refit_its_model_predicts(run_cli, tables, tmp_path):

@@ -140,6 +140,7 @@ def fit(
     from adagcn.cli.training_run import run_training
     from adagcn.engines.threads import threads
     from adagcn.models.support.registry import build_model, default_preset, model_class
+    from adagcn.propagation.hop_workplace import hops_shared
 
     settable = model_class(model).settable()
     given = parse_settings(settings or [], settable, model)
@@ -153,7 +154,7 @@ def fit(
         made = build_model(model, graph, preset=preset, settings=given, random_state=common.seed)
         return made.set_params(**limits) if limits else made
 
-    with logs.written(), checkpoints.kept():
+    with logs.written(), checkpoints.kept(), hops_shared():  # by the fit, scores, predictions
         with threads(common.threads):
             graph = options.read_labeled()
             chosen = with_conformal(splits.make(graph, options), conformal)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import shutil
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import IO
@@ -12,24 +16,83 @@ from adagcn.formats.build_folder import is_held, make_folder
 from adagcn.propagation.hop_refill import Refill
 from adagcn.propagation.kept_files import RECORD
 
+SPARE_HOPS = 3  # that must fit on the disk besides, for one more to stay
+
+
+@dataclass
+class SharedHops:
+    """Folders whose hops later streams of a command may use."""
+
+    folders: set[Path] = field(default_factory=set)
+
+
+_shared: ContextVar[SharedHops | None] = ContextVar("shared_hops", default=None)
+
+
+@contextmanager
+def hops_shared() -> Iterator[None]:
+    """Let streams in this block leave their hops to later ones, as far as the disk has room.
+
+    All go with the block. If it is interrupted they stay, and the next stream with the same
+    settings goes on with them.
+    """
+    shared = SharedHops()
+    before = _shared.set(shared)
+    try:
+        yield
+    except Exception:
+        _remove(shared)
+        raise
+    else:
+        _remove(shared)
+    finally:
+        _shared.reset(before)
+
+
+def _remove(shared: SharedHops) -> None:
+    """Remove the hops that streams have left, unless somebody else is at work on them by now."""
+    for folder in shared.folders:
+        lock = _locked(folder / "lock") if folder.is_dir() else None
+        if lock is not None:
+            _leave(folder, lock, None, 0)
+
 
 class Workplace:
     """The folder of one stream of hops, which no other stream may use at the same time.
 
-    It is removed when the last hop of the stream is gone, unless its hops are kept. A process that
-    is killed leaves it, and the next stream with the same settings goes on with what is finished.
+    It is removed when the last hop of the stream is gone, unless its hops are kept or shared. A
+    process that is killed leaves it, and the next stream with the same settings goes on with what
+    is finished.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder, or the start of its name if another stream is at work there.
+    hop_bytes : int, optional
+        What a hop takes on the disk, if later streams may use it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, hop_bytes: int | None = None) -> None:
         self.refill: Refill | None = None
         self.folder, self._lock = _claimed(folder)
-        self._end = weakref.finalize(self, _leave, self.folder, self._lock)
+        self._shared = None if hop_bytes is None else _shared.get()
+        self._hop_bytes = hop_bytes or 0
+        self._end = weakref.finalize(
+            self, _leave, self.folder, self._lock, self._shared, self._hop_bytes
+        )
         self._end.atexit = False
 
     def keep(self) -> None:
         """Leave what is finished to the next stream, as a process that is killed does."""
         if self._end.detach() is not None:
+            if self._shared is not None:
+                self._shared.folders.discard(self.folder)
             self._lock.close()
+
+    @property
+    def keeps_hops(self) -> bool:
+        """Whether a hop stays when the next one is complete."""
+        return is_kept(self.folder) or _has_room(self.folder, self._shared, self._hop_bytes)
 
 
 def _claimed(folder: Path) -> tuple[Path, IO[bytes]]:
@@ -52,10 +115,17 @@ def _locked(path: Path) -> IO[bytes] | None:
     return None
 
 
-def _leave(folder: Path, lock: IO[bytes]) -> None:
-    if not is_kept(folder):
+def _leave(folder: Path, lock: IO[bytes], shared: SharedHops | None, hop_bytes: int) -> None:
+    if shared is not None and _has_room(folder, shared, hop_bytes):
+        shared.folders.add(folder)
+    elif not is_kept(folder):
         shutil.rmtree(folder, ignore_errors=True)
     lock.close()
+
+
+def _has_room(folder: Path, shared: SharedHops | None, hop_bytes: int) -> bool:
+    """Return whether hops are shared, and the disk has room for them."""
+    return shared is not None and shutil.disk_usage(folder).free >= SPARE_HOPS * hop_bytes
 
 
 def is_kept(folder: Path) -> bool:

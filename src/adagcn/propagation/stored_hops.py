@@ -4,7 +4,8 @@ A :class:`StoredHop` is a :class:`~adagcn.propagation.hops.Hop` whose rows are i
 hop is made by an engine, a block at a time (:mod:`adagcn.propagation.hop_steps`). What is finished
 is written down (:mod:`adagcn.propagation.hop_journal`), so that after a kill the hop in work needs
 only the blocks that are missing; a block whose file is damaged is made again. A hop is deleted when
-the next one is complete.
+the next one is complete, unless later streams of the same command may use it
+(:func:`adagcn.propagation.hop_workplace.hops_shared`).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from adagcn.propagation.hop_steps import (
     make_dense,
     stored_arrays,
 )
-from adagcn.propagation.hop_workplace import Workplace, is_kept
+from adagcn.propagation.hop_workplace import Workplace
 from adagcn.propagation.hops import DENSE_ABOVE
 from adagcn.propagation.kept_files import (
     EarlierHops,
@@ -126,7 +127,8 @@ class StoredSource:
         inputs = InputRows(self.store, self.prepare, self.columns, is_sparse, digest)
         # Rounded up to a power of two: streams of about as many columns share their blocks of Â.
         row_bytes = 1 << (inputs.shape[1] * self.dtype.itemsize - 1).bit_length()
-        place = Workplace(self.store / "hops" / self.key)
+        hop_bytes = inputs.shape[0] * inputs.shape[1] * self.dtype.itemsize
+        place = Workplace(self.store / "hops" / self.key, hop_bytes)
         self._places.add(place)
         blocks, earlier = RowBlocks.cut(arrays.adjacency.indptr, row_bytes, BLOCK_BYTES), None
         if place.folder.name == self.key:  # not that of a second stream at the same time
@@ -276,7 +278,7 @@ class StoredHop:
         if refill is not None and refill.is_last(number):
             refill.end()
             self._place.refill = None
-        if self.number and not is_kept(plan.work):
+        if self.number and not self._place.keeps_hops:
             shutil.rmtree(plan.work / f"hop-{self.number:04d}", ignore_errors=True)
         return made
 
