@@ -25,6 +25,7 @@ from adagcn.bench.log_lines import log_lines
 from adagcn.bench.stored_commands import command, failed
 
 N_LAYERS = 3
+SCORING = "scoring"  # what a fit does when all layers are there
 _LOOK_EVERY = 0.02  # seconds
 _MOST_TRIES = 3  # fits per worker that is to be killed: one may end before its turn
 
@@ -67,17 +68,16 @@ class KilledFits:
         """Kill fits until it was done often enough and one has finished.
 
         The instants lie between the start of a fit and the end of its last layer, as long as that
-        took undisturbed; while libraries are loaded, there is nothing to lose. A fit that ends
-        before its kill is followed by a new one, from the beginning.
+        took undisturbed; while libraries are loaded, there is nothing to lose. A fit whose layers
+        are all there is left in peace. The next one starts from the beginning.
         """
-        left = n_kills
-        while True:
+        left, found = n_kills, dict[str, Any]()
+        while left or found.get("killed"):
+            in_peace = not left or found.get("during") == SCORING
             after = self.rng.uniform(0.0, self._seconds)
-            found = self._attempt([], partial(self._kill, after=after) if left else _wait)
+            found = self._attempt([], _wait if in_peace else partial(self._kill, after=after))
             left -= found["killed"]
             yield found
-            if not (left or found["killed"]):
-                return
 
     def worker_kills(self, n_kills: int) -> Iterator[dict[str, Any]]:
         """Kill one of two workers in each of some fits, at a random instant of its life."""
@@ -128,11 +128,11 @@ class KilledFits:
         told = _Told(self._finished)
         for line in log_lines(log):
             told.take(line)
-        counts = {"during": told.during, **told.counts}
         if killed:
-            return {"killed": True, "same": None, **counts}
+            return {"killed": True, "during": told.during, "same": None, **told.counts}
         self._finished.clear()
-        return {"killed": False, "same": self._digest() == self._wanted, **counts}
+        same = self._digest() == self._wanted
+        return {"killed": False, "during": "", "same": same, **told.counts}
 
     def _kill(self, process: subprocess.Popen[bytes], after: float) -> bool:
         """Kill a fit some seconds after its start, unless it ends before."""
@@ -177,7 +177,7 @@ class _Told:
     def take(self, line: dict[str, Any]) -> None:
         """Take note of a line."""
         if self.counts["layers_found"] + self.counts["layers"] == N_LAYERS:
-            self.during = "scoring"  # whose hops are others
+            self.during = SCORING  # whose hops are others
             return
         take = getattr(self, f"_take_{line['event']}", None)
         if take is not None:
