@@ -95,7 +95,8 @@ class KilledFits:
         """Start a fit and see to it; return what became of it and what it has told."""
         self._n_logs += 1
         log, said = self._log, self._log.with_suffix(".err")
-        recipe = ["--preset", "tuned", "--split", "stratified:0", "--quiet", "--force"]
+        self._model.unlink(missing_ok=True)
+        recipe = ["--preset", "tuned", "--split", "stratified:0", "--quiet"]
         sizes = [f"n_layers={N_LAYERS}", f"max_epochs={self.max_epochs}"]
         recipe += [word for size in sizes for word in ("--set", size)]
         words = ["fit", self.store, *recipe, *more, "--out", self._model, "--log", log]
@@ -110,7 +111,8 @@ class KilledFits:
         if process.returncode not in (0, -signal.SIGKILL):
             raise failed(words, said.read_bytes())
         found = {"seconds": time.perf_counter() - start, "worker_killed": worker_killed}
-        return {**found, **self._told(log, killed=process.returncode != 0)}
+        # One that was killed on its way out has done all of its work.
+        return {**found, **self._told(log, killed=not self._model.exists())}
 
     @property
     def _log(self) -> Path:
