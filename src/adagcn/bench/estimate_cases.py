@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from adagcn.data.generators import planted_partition
+from adagcn.errors import InputError
 from adagcn.graph import Graph
 
 N_CLASSES = 10
@@ -89,6 +90,16 @@ _STORED = (
     ),
 )
 CASES: tuple[Case, ...] = (*_LARGE, *_WHOLE, *_STORED)
+
+
+def cases_named(names: Sequence[str]) -> tuple[Case, ...]:
+    """Return cases by their names."""
+    by_name = {case.name: case for case in CASES}
+    for name in names:
+        if name not in by_name:
+            problem, known = "there is no such case", ", ".join(map(repr, by_name))
+            raise InputError("AGC-I2012", problem, got=name, fix=f"use one of {known}")
+    return tuple(by_name[name] for name in names)
 
 
 def case_graph(case: Case, seed: int) -> Graph:

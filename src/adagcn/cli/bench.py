@@ -116,7 +116,7 @@ def speed(
     datasets: Datasets = None,
     parts: Annotated[
         str,
-        typer.Option("--parts", metavar="A,B|all", help="Parts: epoch, fit, wide, depth."),
+        typer.Option("--parts", metavar="A,B|all", help="Parts: epoch, layers, fit, wide, depth."),
     ] = "all",
     peers: Annotated[
         str,
@@ -125,7 +125,7 @@ def speed(
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
-    """Time epochs, whole fits, wide layers and depth of AdaGCN and other models.
+    """Time epochs, real fits by layer, whole fits, wide layers and depth of AdaGCN and others.
 
     All models take turns in one process. Our own versions of the other systems come first: they
     are the fair comparison. Peers that are not installed are listed as missing.
@@ -432,13 +432,27 @@ def updates(
 
 @bench_app.command("estimates")
 @with_option_groups
-def estimates(options: BenchOptions, common: Common) -> None:
-    """Compare the memory and time that adagcn estimate tells with those of real fits."""
+def estimates(
+    options: BenchOptions,
+    common: Common,
+    cases: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--case",
+            metavar="NAME",
+            help="A case by the name that is shown; may repeat.",
+            show_default="all",
+        ),
+    ] = None,
+) -> None:
+    """Compare the memory, disk and time that adagcn estimate tells with those of real fits."""
     options.check()
+    from adagcn.bench.estimate_cases import CASES, cases_named
     from adagcn.bench.estimates import EstimatesPlan, measure_estimates
 
+    plan = EstimatesPlan(cases_named(cases) if cases else CASES)
     with _measuring(common) as run:
-        run.keep(measure_estimates(EstimatesPlan(), seed=common.seed, tick=run.tick))
+        run.keep(measure_estimates(plan, seed=common.seed, tick=run.tick))
     _show("estimates", run, options, common, {})
 
 

@@ -64,6 +64,7 @@ def sizes_of_tables(edges: EdgeTable, source: NodeSource, rules: EdgeRules) -> F
     each = _EDGE_OF_TEXT if listed.is_text else _EDGE_OF_PARQUET
     values = 0.0 if features is None else float(n_nodes) * width
     is_exact = all(each.is_exact for each in counted)
+    pa.default_memory_pool().release_unused()  # what is held now is told as the start of a fit
     return FileSizes(sizes, each * listed.n_rows + _VALUE * values, is_exact=is_exact)
 
 
