@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from bench_fixtures import no_tick, tiny_task
 
-from adagcn.bench import epochs, our_models, peers
+from adagcn.bench import epochs, layers, our_models, peers
 from adagcn.bench.depth import depth_rows
 from adagcn.bench.measures import Section
 from adagcn.bench.our_models import adagcn_task, baseline
 from adagcn.bench.peers import PEERS, find_peers
 from adagcn.bench.speed import PARTS, measure_speed
 from adagcn.bench.speed_plan import SpeedPlan
+from adagcn.bench.task import make_task
 from adagcn.bench.wide import bare_products, n_operations
+from adagcn.data import planted_partition
 from adagcn.errors import InputError
 from adagcn.models.support.registry import MODELS
 from adagcn.training import hop_fitter
@@ -29,7 +31,7 @@ def task():
 def test_an_epoch_of_everything_that_there_is(task):
     (section,) = measure_speed([task], TINY, parts=["epoch"], tick=no_tick)
     names = [name for key, (name, _) in epochs.SYSTEMS.items() if key in MODELS]
-    ours = ["AdaGCN", "AdaGCN, pseudo-labels too", "AdaGCN, all columns"]
+    ours = ["AdaGCN", "AdaGCN, pseudo-labels too", "AdaGCN, its own columns"]
     published = ["AdaGCN, every node each epoch", "GCN, Â anew each epoch"]
     assert [row.name for row in section.rows] == [*ours, *names, *published]
     assert section.row("AdaGCN").ratio.median == 1.0
@@ -42,6 +44,51 @@ def test_a_system_that_is_not_there_is_left_out(task, monkeypatch):
     monkeypatch.setattr(epochs, "SYSTEMS", {"no_such_model": ("None", {})})
     (section,) = measure_speed([task], TINY, parts=["epoch"], tick=no_tick)
     assert [row.group for row in section.rows] == ["adagcn"] * 3 + ["as published"]
+
+
+def test_adagcn_is_timed_on_all_columns_as_everybody_is(monkeypatch):
+    task = make_task(planted_partition(120, 3, 1200, seed=0, mean_degree=5))
+    widths, contestant = {}, our_models.AdaGCNTask.contestant
+
+    def watched(self, rows, name, **given):
+        widths[name] = rows.rows.shape[1], rows.pseudo_labels is not None
+        return contestant(self, rows, name, **given)
+
+    monkeypatch.setattr(our_models.AdaGCNTask, "contestant", watched)
+    epochs._ours(task)
+    assert widths["AdaGCN"] == widths["AdaGCN, every node each epoch"] == (1200, False)
+    assert widths["AdaGCN, pseudo-labels too"] == (1200, True)
+    assert widths["AdaGCN, its own columns"] == (1000, False)
+
+
+def test_real_fits_are_counted_layer_by_layer(task):
+    (section,) = measure_speed([task], TINY, parts=["layers"], tick=no_tick)
+    names = ["layers 1–8", "layers from 9, pseudo-labels too", "whole fit"]
+    assert [row.name for row in section.rows] == [
+        *(f"AdaGCN, {name}" for name in names), "GCN, whole fit", "APPNP, whole fit",
+    ]  # fmt: skip
+    early, late, whole, *_ = section.rows
+    assert whole.ratio.median == 1.0
+    assert whole.facts["epochs"] == early.facts["epochs"] + late.facts["epochs"]
+    assert len(section.facts["by_layer"]) == 24
+    assert min(section.facts["by_layer"]) > 0.0
+    assert all(row.facts["epochs"] >= 1 for row in section.rows)
+
+
+def test_seconds_per_epoch_are_sums_over_sums():
+    fits = [layers.TimedFit(np.array([2.0, 1.0, 9.0]), np.array([4, 1, 3]), 16.0)]
+    others = [layers.TimedFit(np.array([5.0]), np.array([10]), 6.0)]
+    rows = layers.layer_rows({"AdaGCN": fits, "GCN": others}, 2)
+    found = {row.name: (row.seconds.median, row.facts["epochs"]) for row in rows}
+    assert found == {
+        "AdaGCN, layers 1–2": (0.6, 5.0),
+        "AdaGCN, layers from 3, pseudo-labels too": (3.0, 3.0),
+        "AdaGCN, whole fit": (2.0, 8.0),
+        "GCN, whole fit": (0.6, 10.0),
+    }
+    assert rows[3].ratio.median == pytest.approx(0.3)
+    shorter = layers.TimedFit(np.array([4.0, 3.0]), np.array([4, 1]), 8.0)
+    assert layers.by_layer([*fits, shorter]) == [0.75, 2.0]
 
 
 @pytest.mark.parametrize("key", ["gcn_es", "appnp", "sgc"])
@@ -146,7 +193,7 @@ def test_whole_fits_come_with_their_accuracy(task, monkeypatch):
 
 
 def test_parts_are_those_that_the_help_names():
-    assert list(PARTS) == ["epoch", "fit", "wide", "depth"]
+    assert list(PARTS) == ["epoch", "layers", "fit", "wide", "depth"]
 
 
 def test_a_peer_that_is_not_installed_is_named_with_what_brings_it(task, monkeypatch):

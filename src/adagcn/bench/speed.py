@@ -1,4 +1,4 @@
-"""``adagcn bench speed``: epochs, whole fits, wide layers, depth."""
+"""``adagcn bench speed``: epochs, real fits by layer, whole fits, wide layers, depth."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import MappingProxyType
 from adagcn.bench.depth import depth_section
 from adagcn.bench.epochs import epoch_section
 from adagcn.bench.fits import fit_section
+from adagcn.bench.layers import layer_section
 from adagcn.bench.measures import Section
 from adagcn.bench.speed_plan import SpeedPlan
 from adagcn.bench.task import Task
@@ -15,7 +16,13 @@ from adagcn.bench.timing import Tick
 from adagcn.bench.wide import wide_section
 
 PARTS: Mapping[str, Callable[[Task, SpeedPlan, Tick], Section]] = MappingProxyType(
-    {"epoch": epoch_section, "fit": fit_section, "wide": wide_section, "depth": depth_section}
+    {
+        "epoch": epoch_section,
+        "layers": layer_section,
+        "fit": fit_section,
+        "wide": wide_section,
+        "depth": depth_section,
+    }
 )
 
 

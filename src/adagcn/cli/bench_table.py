@@ -151,6 +151,7 @@ _EXTRA: dict[str, dict[str, Any]] = {
         "disk": lambda facts: _times(facts["disk_ratio"]),
     },
     "fit": {"accuracy": lambda facts: percent(facts["accuracy"])},
+    "layers": {"epochs": lambda facts: f"{facts['epochs']:,.0f}"},
     "large_fit": {
         "F1 (micro)": lambda facts: _f1(facts, "micro"),
         "F1 (macro)": lambda facts: _f1(facts, "macro"),
