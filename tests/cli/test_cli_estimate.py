@@ -108,4 +108,4 @@ def test_a_refused_fit_speaks_of_options(capsys, monkeypatch):
     assert run_guarded(["fit", "cora", "--preset", "paper"]) == 5
     said = capsys.readouterr().err
     assert "this fit would take 0." in said
-    assert "--set hidden_units=128" in said
+    assert "--preset tuned" in said
