@@ -7,6 +7,7 @@ import pytest
 from bench_fixtures import no_tick
 
 from adagcn.bench import large
+from adagcn.bench.kept_fits import KeptFits
 from adagcn.bench.large import LargePlan, make_large_task, measure_large
 from adagcn.bench.memory import data_bytes
 
@@ -23,7 +24,8 @@ def test_every_system_has_its_epoch_and_its_fit(sections):
     assert [row.name for row in epoch.rows] == ["AdaGCN", "V.GCN", "APPNP", "PPNP"]
     assert [row.facts["hidden_units"] for row in epoch.rows] == [100, 16, 64, 64]
     names = [row.name for row in epoch.rows]
-    assert [row.name for row in fit.rows] == [*names, "AdaGCN, auto depth"]
+    others = ["AdaGCN, auto depth", "AdaGCN, adaptive", "AdaGCN, instant", "GCN", "SGC"]
+    assert [row.name for row in fit.rows] == [*names, *others]
     assert epoch.row("AdaGCN").ratio.median == fit.row("AdaGCN").ratio.median == 1.0
     for row in fit.rows:
         assert 0.0 <= row.facts["f1_macro"] <= 1.0
@@ -56,6 +58,27 @@ def test_several_runs_have_seeds_of_their_own_and_a_deviation(sections):
     assert len(set(scores)) > 1
     assert facts["f1_micro"] == pytest.approx(np.mean(scores))
     assert facts["f1_micro_deviation"] == pytest.approx(np.std(scores, ddof=1))
+
+
+def test_settings_of_a_system_go_before_those_of_the_plan():
+    settings = {"gcn_es": {"hidden_units": 7, "max_epochs": 2}, "adagcn": {"n_layers": 1}}
+    plan = replace(TINY, settings=settings)
+    kept = KeptFits(None)
+    for given in (TINY, plan):
+        (fit,) = measure_large(
+            given, timed=[], fitted=["adagcn", "gcn_es", "sgc"], kept=kept, tick=no_tick
+        )
+    assert [row.facts["settings"] for row in fit.rows] == [{"n_layers": 1}, settings["gcn_es"], {}]
+    assert len(fit.row("AdaGCN").facts["f1_by_depth"]) == 1
+    words = [(each["system"], each["settings"]) for each, _ in kept.entries()]
+    assert words == [
+        ("adagcn", {"hidden_units": 100, "max_epochs": 3, "n_layers": 2}),
+        ("gcn_es", {"max_epochs": 3}),
+        ("sgc", {"max_epochs": 3}),
+        ("adagcn", {"hidden_units": 100, "max_epochs": 3, "n_layers": 1}),
+        ("gcn_es", {"hidden_units": 7, "max_epochs": 2}),
+    ]
+    assert fit.facts["fits_kept"] == 1  # SGC has the same settings in both
 
 
 def test_only_what_is_asked_for_is_fitted():

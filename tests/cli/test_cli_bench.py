@@ -118,6 +118,20 @@ def test_large_shows_f1_by_depth(run_cli, monkeypatch):
     assert epoch["facts"]["n_classes"] == 41
 
 
+def test_large_takes_settings_of_single_systems(run_cli, monkeypatch):
+    plan = large.LargePlan(400, 2_000, max_epochs=2, n_layers=2, memory=False)
+    monkeypatch.setattr(large, "QUICK", plan)
+    words = ["bench", "large", "--epochs", "none", "--fits", "gcn_es,sgc", "--no-memory"]
+    found = ["--set", "gcn_es.hidden_units=7", "--set", "gcn_es.dropout=0.0"]
+    outcome = run_cli(*words, *found)
+    assert outcome.code == 0, outcome.stderr
+    assert "GCN, set: hidden_units = 7, dropout = 0.0" in outcome.stdout
+    for wrong in ("sgc.hidden_units=7", "adagcn.n_layers=2", "hidden_units=7"):
+        refused = run_cli(*words, "--set", wrong)
+        assert refused.code == 3
+        assert "AGC-I807" in refused.stderr
+
+
 def test_large_goes_on_with_the_fits_on_record(run_cli, monkeypatch, tmp_path):
     plan = large.LargePlan(400, 2_000, max_epochs=2, n_layers=2, memory=False)
     monkeypatch.setattr(large, "QUICK", plan)
@@ -159,7 +173,7 @@ def test_start_compares_fresh_processes(run_cli, monkeypatch):
         (["speed", "--peers", "pyg_gnc"], "Did you mean 'pyg_gcn'?"),
         (["speed", "--parts", "epochs"], "Did you mean 'epoch'?"),
         (["speed", "--figure", "x.pdf"], "AGC-I1210"),
-        (["large", "--fits", "gnc"], "Did you mean 'gcn'?"),
+        (["large", "--fits", "apnp"], "Did you mean 'appnp'?"),
         (["speed", "--datasets", "coar"], "cora"),
         (["scale", "--axes", "node"], "Did you mean 'nodes'?"),
     ],

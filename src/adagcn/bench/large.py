@@ -8,7 +8,7 @@ propagate a hop.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -26,7 +26,7 @@ from adagcn.bench.timing import Contestant, Tick, epoch_seconds, seconds_of
 from adagcn.data.generators import planted_partition
 from adagcn.data.nodesets import Split
 from adagcn.errors import counted
-from adagcn.models.support.registry import model_class
+from adagcn.models.support.registry import build_model, model_class
 
 N_FEATURES = 602
 N_CLASSES = 41
@@ -45,13 +45,29 @@ SYSTEMS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
         "ppnp": ("PPNP", {"hidden_units": 64}),
     }
 )
-# Whose whole fits can be measured: also of AdaGCN with as many layers as the stopping nodes say.
+# Whose whole fits can be measured: also of AdaGCN with as many layers as the stopping nodes say, of
+# its presets that leave nothing to set, of GCN by PPNP's stopping rule and of SGC.
 FITTED: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
     {
         **SYSTEMS,
         "adagcn_auto": (f"{ADAGCN}, auto depth", {**SYSTEMS["adagcn"][1], "n_layers": "auto"}),
+        "adagcn_adaptive": (f"{ADAGCN}, adaptive", {}),
+        "adagcn_instant": (f"{ADAGCN}, instant", {}),
+        "gcn_es": ("GCN", {}),
+        "sgc": ("SGC", {}),
     }
 )
+# The presets of those that do not have their model's own; a key is that of a model, or begins so.
+_PRESETS: Mapping[str, str] = MappingProxyType(
+    {
+        "adagcn": "tuned",
+        "adagcn_auto": "tuned",
+        "adagcn_adaptive": "adaptive",
+        "adagcn_instant": "instant",
+        "gcn_es": "authors",
+    }
+)
+_AS_THEY_ARE = ("adagcn_adaptive", "adagcn_instant")  # epochs and layers are not ours to say
 
 
 @dataclass(frozen=True)
@@ -74,6 +90,8 @@ class LargePlan:
         Whether the peak memory of AdaGCN's fit is measured, in a separate process.
     hops : bool
         Whether ways to propagate a hop are measured.
+    settings : mapping
+        Settings of single systems in whole fits, by their key; they go before all others.
     """
 
     n_nodes: int = 12_000
@@ -84,6 +102,7 @@ class LargePlan:
     n_layers: int = 4
     memory: bool = True
     hops: bool = False
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 QUICK = LargePlan()
@@ -221,7 +240,7 @@ def _fit_section(
             "adagcn" if _is_adagcn(key) else "ours",
             measure(seconds[key]),
             ratio(seconds[key], seconds["adagcn"]) if "adagcn" in seconds else None,
-            _fit_facts(fits),
+            {**_fit_facts(fits), "settings": dict(plan.settings.get(key, {}))},
         )
         for key, fits in found.items()
     ]
@@ -248,11 +267,18 @@ def _fit_section(
     )
 
 
+def model_of(key: str) -> str:
+    """Return the key of the model behind a key of :data:`FITTED`."""
+    return "adagcn" if _is_adagcn(key) else key
+
+
 def fit_whole(task: Task, key: str, plan: LargePlan, seed: int) -> _Fit:
-    """Fit one system and score it; AdaGCN is ``tuned``."""
-    kind = model_class("adagcn" if _is_adagcn(key) else key)
-    preset = "tuned" if _is_adagcn(key) else kind.default_preset
-    model: Any = kind(task.graph, preset=preset, **_settings(key, plan), random_state=seed)
+    """Fit one system and score it."""
+    preset = _PRESETS.get(key) or model_class(key).default_preset
+    settings = _settings(key, plan)
+    model: Any = build_model(
+        model_of(key), task.graph, preset=preset, settings=settings, random_state=seed
+    )
     seconds = seconds_of(lambda: model.fit(**task.labeled))
     nodes, labels = task.graph.ids_and_labels(task.split.score_nodes)
     staged = model.staged_predict(nodes) if _is_adagcn(key) else [model.predict(nodes)]
@@ -267,7 +293,8 @@ def fit_whole(task: Task, key: str, plan: LargePlan, seed: int) -> _Fit:
 
 def _settings(key: str, plan: LargePlan) -> dict[str, Any]:
     layers = {"n_layers": plan.n_layers} if _is_adagcn(key) else {}
-    return {"max_epochs": plan.max_epochs, **layers, **FITTED[key][1]}
+    epochs = {} if key in _AS_THEY_ARE else {"max_epochs": plan.max_epochs, **layers}
+    return {**epochs, **FITTED[key][1], **plan.settings.get(key, {})}
 
 
 def _words(task: Task, key: str, plan: LargePlan, seed: int) -> dict[str, Any]:

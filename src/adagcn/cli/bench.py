@@ -17,6 +17,7 @@ from adagcn.cli.bench_table import print_tables
 from adagcn.cli.campaign_options import chosen_names
 from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
 from adagcn.cli.output import check_out, note, print_json, steps_bar, write_figure
+from adagcn.cli.set_option import parse_settings
 from adagcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def scale(
         typer.Option(
             "--scratch",
             metavar="DIR",
-            help="Where stores are made for a while (with --full up to 40 GB).",
+            help="Where stores are made for a while (with --full up to 45 GB).",
             show_default="the system's temporary folder",
         ),
     ] = None,
@@ -273,7 +274,8 @@ def large(
         typer.Option(
             "--fits",
             metavar="A,B|all|none",
-            help="Time whole fits of these, or of adagcn_auto, which finds its own depth.",
+            help="Time whole fits of these, or of adagcn_auto (finds its own depth), "
+            "adagcn_adaptive, adagcn_instant, gcn_es (PPNP's stopping rule) and sgc.",
         ),
     ] = "all",
     runs: Annotated[
@@ -290,6 +292,15 @@ def large(
             min=1,
             help="Maximum epochs of a whole fit.",
             show_default="depends on --full",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="SYSTEM.KEY=VALUE",
+            help="A setting of one system in its whole fits, as in gcn_es.hidden_units=64; may "
+            "repeat.",
         ),
     ] = None,
     memory: Annotated[
@@ -318,7 +329,8 @@ def large(
 
     timed = [] if epochs == "none" else chosen_names("--epochs", epochs, SYSTEMS)
     fitted = [] if fits == "none" else chosen_names("--fits", fits, FITTED)
-    asked = {} if max_epochs is None else {"max_epochs": max_epochs}
+    asked: dict[str, Any] = {} if max_epochs is None else {"max_epochs": max_epochs}
+    asked["settings"] = _by_system(settings or [], fitted)
     plan = options.changed(
         FULL if options.full else QUICK, memory=memory, hops=hops, fits=runs, **asked
     )
@@ -330,6 +342,19 @@ def large(
             )
         )
     _show("large", run, options, common, {"epochs": timed, "fits": fitted})
+
+
+def _by_system(pairs: list[str], fitted: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the settings of each system that is fitted, of pairs such as sgc.n_layers=2."""
+    from adagcn.bench.large import model_of
+    from adagcn.models.support.registry import model_class
+
+    allowed = {f"{key}.{name}" for key in fitted for name in model_class(model_of(key)).settable()}
+    found: dict[str, dict[str, Any]] = {}
+    for words, value in parse_settings(pairs, allowed, "bench large").items():
+        key, _, name = words.partition(".")
+        found.setdefault(key, {})[name] = value
+    return found
 
 
 @bench_app.command("reading")

@@ -212,6 +212,9 @@ def _update_lines(section: Section) -> Iterator[str]:
 
 def _large_lines(section: Section) -> Iterator[str]:
     for row in section.rows:
+        if row.facts.get("settings") and section.key == "large_fit":
+            given = ", ".join(f"{name} = {value}" for name, value in row.facts["settings"].items())
+            yield f"{row.name}, set: {given}"
         if "f1_by_depth" in row.facts:
             depths = ", ".join(percent(share) for share in row.facts["f1_by_depth"])
             yield f"{row.name}, F1 (micro) of the first 1, 2, … layers: {depths}"
