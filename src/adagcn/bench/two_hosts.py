@@ -224,21 +224,20 @@ class _Cable:
 
 
 def _stages(log: Path, cable: _Cable, row_bytes: int) -> list[dict[str, Any]]:
-    """Return what was done hop by hop: by whom, and what it moved."""
+    """Return what was done hop by hop: by whom, and what it moved; hops found whole are left out."""
     stages: list[list[dict[str, Any]]] = []
     for line in log_lines(log):
         if line["event"] in ("hop", "votes"):
             stages.append([line])
         elif line["event"] in ("block", "voted"):
             stages[-1].append(line)
-    return [_stage(first, done, cable, row_bytes) for first, *done in stages]
+    return [_stage(first, done, cable, row_bytes) for first, *done in stages if done]
 
 
 def _stage(
     first: dict[str, Any], done: Sequence[dict[str, Any]], cable: _Cable, row_bytes: int
 ) -> dict[str, Any]:
-    start = _seconds(first)
-    end = _seconds(done[-1]) if done else start
+    start, end = _seconds(first), _seconds(done[-1])
     is_hop = first["event"] == "hop"
     read: Counter[str] = Counter()
     for line in done:
