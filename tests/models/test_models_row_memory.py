@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import torch
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
@@ -14,6 +15,7 @@ from adagcn import AdaGCNClassifier, AdaSGCClassifier, Graph, load_model
 from adagcn.data import make_split, planted_partition
 from adagcn.errors import InputError, ResourceError
 from adagcn.learners import ridge
+from adagcn.learners.inputs import as_input
 from adagcn.models import Variant
 from adagcn.models.support.labels import FitCall
 from adagcn.propagation import gathered_rows, stored_hops
@@ -137,22 +139,78 @@ def test_what_a_limit_cannot_be(graphs, limit):
         fit(ada(), graphs[0], row_memory=limit)
 
 
-def test_sparse_rows_beyond_the_limit_and_a_full_disk(graphs, monkeypatch):
-    dense = graphs[0]
-    wide = np.zeros((240, 300), dtype=np.float32)
+def sparse_graph(dense):
+    """Return the graph with as many sparse columns that no hop of it is kept dense."""
+    wide = sparse.random(240, 300, 0.01, rng=np.random.default_rng(0)).toarray()
     wide[:, :2] = dense.features[:, :2]
-    graph = Graph.from_edges(
+    return Graph.from_edges(
         np.argwhere(dense.adjacency.toarray()),
-        features=sparse.csr_array(wide),
+        features=sparse.csr_array(wide, dtype=np.float32),
         node_ids=dense.node_ids,
         labels=dense.classes[dense.labels],
     )
-    with pytest.raises(ResourceError, match="sparse rows beyond row_memory"):
-        fit(ada(max_features="all"), graph, row_memory=100)
 
+
+@pytest.mark.parametrize("where", ["memory", "store"])
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in ("scaled", "adasgc")])
+def test_sparse_rows_in_files_have_the_bits_of_memory(graphs, tmp_path, name, where, monkeypatch):
+    graph = sparse_graph(graphs[0])
+
+    def make(graph):
+        return MODELS[name](graph).set_params(max_features="all", n_layers=2)
+
+    expected = fit(make, graph).predict_proba(graph.node_ids)
+    mapped, in_files = [], gathered_rows.RowRoom._sparse_in_files
+
+    def watched(room, parts, like):
+        parts = list(parts)
+        assert all(part.shape[0] <= 16 for part in parts)
+        rows = in_files(room, parts, like)
+        mapped.append(rows)
+        assert not rows.data.flags.owndata
+        assert not rows.indices.flags.owndata
+        return rows
+
+    monkeypatch.setattr(gathered_rows.RowRoom, "_sparse_in_files", watched)
+    if where == "store":
+        graph.to_store(tmp_path / "store")
+        graph = Graph.from_store(tmp_path / "store")
+    found = fit(make, graph, row_memory=100)
+    assert len(mapped) >= 2
+    np.testing.assert_array_equal(found.predict_proba(graph.node_ids), expected)
+
+
+def test_blocks_of_sparse_rows_in_files_are_no_copies(graphs):
+    features = sparse_graph(graphs[0]).features
+    room = gathered_rows.RowRoom(100, features.shape[0])
+    rows = room.mapped(lambda part: part * 2, features)
+    assert (rows != features * 2).nnz == 0
+    for some in (slice(40, 90), slice(0), slice(7, 3), slice(230, None), [5, 3, 5]):
+        assert (rows[some] != features[some] * 2).nnz == 0
+        assert rows[some].shape == features[some].shape
+    block = as_input(rows[40:90], torch.zeros(1))
+    assert np.shares_memory(block.matrix.data, rows.data)
+    assert np.shares_memory(block.matrix.indices, rows.indices)
+
+
+def test_sparse_rows_within_the_limit_stay_in_memory(graphs, monkeypatch):
+    graph = sparse_graph(graphs[0])
+
+    def in_files(*args):
+        raise AssertionError("a file")
+
+    monkeypatch.setattr(gathered_rows.RowRoom, "_sparse_in_files", in_files)
+    few = ada(max_features="all", n_layers=1, pseudo_labels=0)
+    fit(few, graph, row_memory=graph.features.data.nbytes + graph.features.indices.nbytes)
+    with pytest.raises(AssertionError, match="a file"):
+        fit(few, graph, row_memory=100)
+
+
+def test_a_full_disk(graphs, monkeypatch):
     def full(**how):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    with pytest.raises(ResourceError, match=r"could not be written.*No space left"):
-        fit(ada(), dense, row_memory=100)
+    for graph in (graphs[0], sparse_graph(graphs[0])):
+        with pytest.raises(ResourceError, match=r"could not be written.*No space left"):
+            fit(ada(max_features="all"), graph, row_memory=100)

@@ -1,20 +1,23 @@
 """Rows of a hop that a layer is fitted on: in memory, or beyond a limit in a file.
 
-The file has no name: it is gone with the process, however that ends. It is written a part at a time
-and then mapped, so that whoever slices the rows reads the parts that are needed, and every product
-has the bits that it has in memory.
+Dense rows are one file; of sparse ones, values and columns are one each. Files have no name: they
+are gone with the process, however that ends. They are written a part at a time and then mapped, so
+that whoever slices the rows reads the parts that are needed, and every product has the bits that it
+has in memory.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from adagcn.errors import ResourceError
 from adagcn.graph import Features
@@ -44,52 +47,89 @@ class RowRoom:
 
     def gathered(self, hop: Hop, nodes: NDArray[np.intp], factor: float, how: HopScale) -> Features:
         """Return rows of a hop as the learner sees them; see :func:`scaling.scaled_rows`."""
-        if self.n_bytes is None:
-            return scaled_rows(hop, nodes, factor, how)
-        sample = scaled_rows(hop, nodes[:1], factor, how)
-        if not isinstance(sample, np.ndarray):
-            rows = scaled_rows(hop, nodes, factor, how)
-            self._check_sparse(rows)
-            return rows
-        if self.holds(sample):
-            return scaled_rows(hop, nodes, factor, how)
-        parts = (scaled_rows(hop, nodes[some], factor, how) for some in _parts(len(nodes)))
-        return self._in_file(parts, (len(nodes), sample.shape[1]), sample.dtype)
+
+        def take(some: slice) -> Features:
+            return scaled_rows(hop, nodes[some], factor, how)
+
+        return self._made(take, len(nodes))
 
     def mapped(self, change: Callable[[Features], Features], rows: Features) -> Features:
         """Return rows after a change that is made to each for itself."""
-        if not isinstance(rows, np.ndarray) or self.holds(rows):
-            return change(rows)
-        sample = np.asarray(change(rows[:1]))
-        parts = (change(rows[some]) for some in _parts(len(rows)))
-        return self._in_file(parts, rows.shape, sample.dtype)
+        return self._made(lambda some: change(rows[some]), rows.shape[0])
 
     def some(self, rows: Features, used: NDArray[np.intp]) -> Features:
         """Return some rows, without a copy where these are all."""
         if len(used) == rows.shape[0]:
             return rows
-        if not isinstance(rows, np.ndarray) or self.holds(rows):
-            return rows[used]
-        parts = (rows[used[part]] for part in _parts(len(used)))
-        return self._in_file(parts, (len(used), rows.shape[1]), rows.dtype)
+        return self._made(lambda some: rows[used[some]], len(used))
 
     def holds(self, like: NDArray[Any]) -> bool:
         """Return whether all rows of a layer fit, if they are as wide as these."""
         row_bytes = like.shape[1] * like.dtype.itemsize
         return self.n_bytes is None or self.n_rows * row_bytes <= self.n_bytes
 
+    def _made(self, take: Callable[[slice], Features], n_rows: int) -> Features:
+        """Return rows that are taken all at once, or a part at a time into files."""
+        if self.n_bytes is None:
+            return take(slice(n_rows))
+        sample = take(slice(1))
+        parts = (take(some) for some in _parts(n_rows))
+        if isinstance(sample, np.ndarray):
+            if self.holds(sample):
+                return take(slice(n_rows))
+            return self._in_file(parts, (n_rows, sample.shape[1]), sample.dtype)
+        if self._holds_sparse(parts, n_rows):
+            return take(slice(n_rows))
+        again = (take(some) for some in _parts(n_rows))  # counting has used the others up
+        return self._sparse_in_files(again, sample)
+
+    def _holds_sparse(self, parts: Iterable[Any], n_rows: int) -> bool:
+        """Return whether sparse rows fit into their share of the room; they are counted first."""
+        assert self.n_bytes is not None
+        share = self.n_bytes * n_rows / max(self.n_rows, 1)
+        n_bytes = 0
+        for part in parts:
+            n_bytes += part.data.nbytes + part.indices.nbytes
+            if n_bytes > share:
+                return False
+        return True
+
+    def _sparse_in_files(self, parts: Iterable[Any], like: sparse.csr_array) -> sparse.csr_array:
+        """Return sparse rows whose values and columns are in files; in memory is where rows end."""
+        width, lengths = like.shape[1], [np.zeros(1, dtype=np.int64)]
+        kind = np.dtype(sparse.get_index_dtype(maxval=width))
+
+        def arrays() -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+            for part in parts:
+                lengths.append(np.diff(part.indptr))
+                yield part.data, part.indices.astype(kind, copy=False)
+
+        values, columns = self._in_files(arrays(), (like.dtype, kind))
+        ends = np.cumsum(np.concatenate(lengths))
+        ends = ends.astype(sparse.get_index_dtype(maxval=max(width, len(values))), copy=False)
+        shape = (len(ends) - 1, width)
+        return _MappedRows((values, columns, ends), shape=shape, copy=False)
+
     def _in_file(
         self, parts: Iterable[Features], shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> NDArray[Any]:
         """Return an array in a file without a name; what is changed in it stays in memory."""
+        (values,) = self._in_files(((part,) for part in parts), (dtype,))
+        return values.reshape(shape)
+
+    def _in_files(
+        self, parts: Iterable[Sequence[Any]], dtypes: Sequence[np.dtype[Any]]
+    ) -> list[NDArray[Any]]:
+        """Return the values of arrays that come in parts, each array in a file of its own."""
         try:
-            with tempfile.TemporaryFile(dir=self.folder) as file:
+            with ExitStack() as stack:
+                files = [
+                    stack.enter_context(tempfile.TemporaryFile(dir=self.folder)) for _ in dtypes
+                ]
                 for part in parts:
-                    file.write(np.ascontiguousarray(part).data)
-                file.flush()
-                if not shape[0] * shape[1]:
-                    return np.empty(shape, dtype)
-                return np.asarray(np.memmap(file, dtype, "c", shape=shape))
+                    for file, array in zip(files, part, strict=True):
+                        file.write(np.ascontiguousarray(array).data)
+                return [_mapped(*each) for each in zip(files, dtypes, strict=True)]
         except OSError as error:
             where = self.folder or tempfile.gettempdir()
             raise ResourceError(
@@ -99,19 +139,44 @@ class RowRoom:
                 fix="free some space there, or raise row_memory",
             ) from error
 
-    def _check_sparse(self, rows: Any) -> None:
-        share = rows.shape[0] / max(self.n_rows, 1)
-        n_bytes = rows.data.nbytes + rows.indices.nbytes
-        if self.n_bytes is not None and n_bytes > share * self.n_bytes:
-            raise ResourceError(
-                "AGC-R1709",
-                "sparse rows beyond row_memory cannot be read from a file",
-                got=f"{n_bytes:,} bytes of {rows.shape[0]:,} rows",
-                fix="raise row_memory, or lower max_features",
-            )
+
+class _MappedRows(sparse.csr_array):
+    """Sparse rows in files. SciPy would copy consecutive ones, and so read all of them."""
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return some rows; consecutive ones share the memory of all."""
+        if not isinstance(key, slice) or key.step not in (None, 1):
+            return super().__getitem__(key)
+        start, stop, _ = key.indices(self.shape[0])
+        ends = self.indptr[start : max(start, stop) + 1]
+        stored = slice(ends[0], ends[-1])
+        parts = (_alone(self.data[stored]), _alone(self.indices[stored]), ends - ends[0])
+        return _MappedRows(parts, shape=(len(ends) - 1, self.shape[1]), copy=False)
+
+
+class _Alone:
+    """The memory of a part of an array, described to NumPy as an array of its own."""
+
+    def __init__(self, part: NDArray[Any]) -> None:
+        self._part = part  # keeps the memory
+        self.size = part.size
+        self.__array_interface__ = part.__array_interface__
+
+
+def _alone(part: NDArray[Any]) -> NDArray[Any]:
+    """Return a part of an array that SciPy does not copy because it is one of a larger array."""
+    return np.asarray(_Alone(part))
 
 
 NO_LIMIT = RowRoom()
+
+
+def _mapped(file: IO[bytes], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return what was written to a file, mapped: changes stay in memory."""
+    file.flush()
+    if not file.tell():
+        return np.empty(0, dtype)
+    return np.asarray(np.memmap(file, dtype, "c"))
 
 
 def _parts(n_rows: int) -> list[slice]:
