@@ -224,7 +224,7 @@ class _Cable:
 
 
 def _stages(log: Path, cable: _Cable, row_bytes: int) -> list[dict[str, Any]]:
-    """Return what was done hop by hop: by whom, and what it moved; hops found whole are left out."""
+    """Return what was done hop by hop, by whom, and what it moved; hops found whole are no part."""
     stages: list[list[dict[str, Any]]] = []
     for line in log_lines(log):
         if line["event"] in ("hop", "votes"):
