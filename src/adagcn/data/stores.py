@@ -138,8 +138,9 @@ class GraphStore:
         from adagcn.formats.adjacency import EdgeRules
         from adagcn.formats.feature_tables import FeatureRules
         from adagcn.formats.nodes import NodeSource
-        from adagcn.formats.store_update import UpdateTables, update_store
+        from adagcn.formats.store_update import update_store
         from adagcn.formats.text_files import TextRules
+        from adagcn.formats.update_tables import UpdateTables
 
         text = TextRules(separator, header)
         nodes = NodeSource(

@@ -8,9 +8,9 @@ tables of an update are held in memory, and 8 bytes per node; the adjacency is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +19,22 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from adagcn.errors import InputError, counted
-from adagcn.formats.adjacency import EdgeRules, adjacency_from_edges
+from adagcn.formats.adjacency import adjacency_from_edges
 from adagcn.formats.array_files import ArrayFile, MatrixFiles, growing_array, stored_file
 from adagcn.formats.build_folder import remove_strays, updating
 from adagcn.formats.changes import Changes
-from adagcn.formats.edges import EdgeList, read_edges
 from adagcn.formats.frozen import content_digest
 from adagcn.formats.graph_store import (
     ArrayParts,
-    StoredArrays,
     StoredFile,
     StoreManifest,
     finish_store,
     open_store,
     write_array,
 )
-from adagcn.formats.node_ids import IdColumn, first_few, of_one_kind
-from adagcn.formats.nodes import Nodes, NodeSource, read_nodes
+from adagcn.formats.node_ids import first_few
 from adagcn.formats.row_norms import normalize_rows_l1
-from adagcn.formats.text_files import TextRules
+from adagcn.formats.update_tables import ReadUpdate, UpdateTables
 from adagcn.formats.updated_adjacency import (
     MergeCounts,
     is_symmetric,
@@ -45,43 +42,13 @@ from adagcn.formats.updated_adjacency import (
     removed_places,
 )
 from adagcn.formats.updated_nodes import (
-    UpdatedNodes,
     dense_parts,
     matched_columns,
-    placed_nodes,
     sparse_parts,
     updated_labels,
 )
 
 _ORDER = ("adjacency", "features", "node_ids", "labels", "classes", "feature_names")
-
-
-@dataclass(frozen=True)
-class UpdateTables:
-    """What is new; :meth:`adagcn.GraphStore.update` explains each field.
-
-    Parameters
-    ----------
-    edges, remove_edges : path, frame, array or pair, optional
-        New edges, and edges that are gone.
-    source, target, weight : str, optional
-        Columns of the edges.
-    nodes : NodeSource
-        New and changed features and labels.
-    rules : EdgeRules or None
-        What to do with edges that are not simple; None: as of a store without directions.
-    text : TextRules
-        What the user says of text files.
-    """
-
-    edges: Any = None
-    remove_edges: Any = None
-    source: str | None = None
-    target: str | None = None
-    weight: Any = None
-    nodes: NodeSource = field(default_factory=NodeSource)
-    rules: EdgeRules | None = None
-    text: TextRules = field(default_factory=TextRules)
 
 
 @dataclass(frozen=True)
@@ -147,39 +114,19 @@ def update_store(folder: Path, tables: UpdateTables) -> tuple[StoreChange, Chang
     ResourceError
         If the folder cannot be written to, the disk is full, or another process updates the store.
     """
-    given = (tables.edges, tables.remove_edges, tables.nodes.features, tables.nodes.labels)
-    if all(each is None for each in given):
-        problem = "there is nothing to update with"
-        fix = "give edges, remove_edges, features or labels"
-        raise InputError("AGC-I1906", problem, fix=fix)
-    _check_columns_used(tables)
+    tables.check_used()
     stored = open_store(folder)  # before anything is locked: it may be no store
     with updating(folder):
         stored = open_store(folder)
         remove_strays(folder, _file_names(folder, stored.manifest))
         try:
-            update = _Update(stored, tables)
+            update = _Update(ReadUpdate(stored, tables))
             change = update.run()
         except BaseException:
             remove_strays(folder, _file_names(folder, stored.manifest))
             raise
         remove_strays(folder, _file_names(folder, open_store(folder).manifest))
-    return change, update.changes
-
-
-def _check_columns_used(tables: UpdateTables) -> None:
-    """Refuse what is said of edges that are not there."""
-    has_any = tables.edges is not None or tables.remove_edges is not None
-    said = {
-        "source": (tables.source, has_any),
-        "target": (tables.target, has_any),
-        "header": (tables.text.header, has_any),
-        "weight": (tables.weight, tables.edges is not None),
-    }
-    for name, (value, is_used) in said.items():
-        if value is not None and not is_used:
-            problem = f"{name} is for new edges, and there are none"
-            raise InputError("AGC-I1911", problem, got=value, fix=f"leave {name} out")
+    return change, update.read.changes
 
 
 def _file_names(folder: Path, manifest: StoreManifest) -> list[str]:
@@ -187,34 +134,26 @@ def _file_names(folder: Path, manifest: StoreManifest) -> list[str]:
 
 
 class _Update:
-    """One update: what is read, where it goes, and what is written."""
+    """One update: what is written of it, and where."""
 
-    def __init__(self, stored: StoredArrays, tables: UpdateTables) -> None:
-        self.stored, self.tables, self.changes = stored, tables, Changes()
-        self.number = 1 + max(file.update for file in stored.manifest.files.values())
-        self.rules = self._checked_rules()
-        self.edges = self._read_edges(tables.edges, self.changes)
-        self.gone = self._read_edges(tables.remove_edges, Changes(), is_new=False)
-        dtype = np.dtype(stored.features.dtype)
-        source = NodeSource(**{**vars(tables.nodes), "dtype": dtype})
-        self.given: Nodes = read_nodes(source, self.changes)
-        self.ids = self._ids()
-        self.nodes = self._placed()
+    def __init__(self, read: ReadUpdate) -> None:
+        self.read = read
+        self.number = 1 + max(file.update for file in read.stored.manifest.files.values())
         self.files: dict[str, StoredFile] = {}
 
     def run(self) -> StoreChange:
         """Write what has changed, the manifest last."""
-        counts, directed = MergeCounts(), self.stored.manifest.directed
+        counts, directed = MergeCounts(), self.read.stored.manifest.directed
         n_features = self._write_features()
-        if self.edges is not None or self.gone is not None or len(self.nodes.added):
+        if self.read.edges is not None or self.read.gone is not None or len(self.read.nodes.added):
             directed = self._write_adjacency(counts)
-        if len(self.nodes.added):
-            self._write("node_ids", self.nodes.id_parts())
+        if len(self.read.nodes.added):
+            self._write("node_ids", self.read.nodes.id_parts())
         n_labels = self._write_labels()
         added, removed = counts.edges(directed=directed)
         facts = self._facts(directed)
         change = StoreChange(
-            len(self.nodes.added),
+            len(self.read.nodes.added),
             added,
             removed,
             n_features,
@@ -222,98 +161,22 @@ class _Update:
             sum(file.bytes for file in self.files.values()),
             facts["input_digest"],
             facts["digest"],
-            tuple(self.changes.phrases),
+            tuple(self.read.changes.phrases),
         )
         # Words about what the tables were are part of the store, as those of its build are.
         said = [
-            f"update {self.number}: {phrase}" for phrase in (*self.changes.phrases, str(change))
+            f"update {self.number}: {phrase}"
+            for phrase in (*self.read.changes.phrases, str(change))
         ]
-        facts["changes"] = [*self.stored.manifest.changes, *said]
-        found = {**self.stored.manifest.files, **self.files}
+        facts["changes"] = [*self.read.stored.manifest.changes, *said]
+        found = {**self.read.stored.manifest.files, **self.files}
         ordered = {name: found[name] for each in _ORDER for name in found if _part(name) == each}
-        finish_store(self.stored.folder, ordered, facts)
+        finish_store(self.read.stored.folder, ordered, facts)
         return change
-
-    # What is read
-
-    def _checked_rules(self) -> EdgeRules:
-        is_directed = self.stored.manifest.directed
-        rules = self.tables.rules or EdgeRules()
-        needed = self.tables.edges is not None or self.tables.remove_edges is not None
-        if needed and is_directed and rules.directed not in ("keep", "reverse"):
-            raise InputError(
-                "AGC-I1905",
-                "edges of this store have a direction, and the new ones need one",
-                got=f"directed={rules.directed!r}",
-                fix="say directed='keep' or 'reverse', as when the store was built",
-            )
-        return rules
-
-    def _read_edges(self, edges: Any, changes: Changes, *, is_new: bool = True) -> EdgeList | None:
-        if edges is None:
-            return None
-        tables = self.tables
-        weight = tables.weight if is_new else None
-        columns = {"source": tables.source, "target": tables.target}
-        return read_edges(edges, changes, **columns, weight=weight, rules=tables.text)
-
-    def _ids(self) -> dict[str, IdColumn]:
-        """Return all columns of ids, in the kind of those of the store."""
-        columns = {"store": _column(self.stored.node_ids[:1], "the store"), **self._given_ids()}
-        for name, listed in {"edges": self.edges, "remove_edges": self.gone}.items():
-            if listed is not None:
-                columns[f"sources of {name}"] = listed.sources
-                columns[f"targets of {name}"] = listed.targets
-                if listed.nodes is not None:
-                    columns[f"nodes of {name}"] = listed.nodes
-        settled = dict(zip(columns, of_one_kind([*columns.values()]), strict=True))
-        for column in settled.values():
-            if column.distinct.dtype.kind not in "U" and column.distinct.dtype != np.int64:
-                raise InputError(
-                    "AGC-I1430",
-                    "node ids in a store must be text or integers of 64 bits",
-                    got=first_few(column.distinct),
-                    fix="write the ids as text",
-                )
-        return settled
-
-    def _given_ids(self) -> dict[str, IdColumn]:
-        """Return the ids of the features and labels."""
-        columns, found = self.given.id_columns, {}
-        for name in ("features", "labels"):
-            if getattr(self.given, name) is None:
-                continue
-            ids = columns.get(name) or columns.get("node_ids")
-            if ids is None or len(ids.codes) != len(_rows_of(getattr(self.given, name))):
-                raise InputError(
-                    "AGC-I1908",
-                    f"the rows of {name} need ids: an update lists some of the nodes",
-                    got=f"{counted(len(_rows_of(getattr(self.given, name))), 'row')} without ids",
-                    fix=f"give {name} as a table with an id column, or the ids as node_ids",
-                )
-            found[name] = ids
-        return found
-
-    def _placed(self) -> UpdatedNodes:
-        """Return where all nodes stand."""
-        columns = [column for name, column in self.ids.items() if name != "store"]
-        distinct = [column.distinct for column in columns if len(column.distinct)]
-        named = np.unique(np.concatenate(distinct)) if distinct else self.stored.node_ids[:0]
-        is_open = self.stored.manifest.sparse_features
-        # As a build orders nodes: a table of features lists them, or else their ids are sorted.
-        in_order = is_open and _is_sorted(self.stored.node_ids)
-        may_be_new = ["features", "nodes of edges", "sources of edges", "targets of edges"]
-        names = [name for name in may_be_new[: None if is_open else 1] if name in self.ids]
-        new = [self.ids[name].ids for name in names]
-        listed = np.concatenate(new) if new else named[:0]
-        _, first = np.unique(listed, return_index=True)
-        return placed_nodes(self.stored, named, listed[np.sort(first)], in_order=in_order)
-
-    # What is written
 
     def _path(self, name: str) -> Path:
         return StoredFile(bytes=0, sha256="0" * 64, update=self.number).path(
-            self.stored.folder, name
+            self.read.stored.folder, name
         )
 
     def _write(self, name: str, parts: ArrayParts) -> None:
@@ -323,7 +186,7 @@ class _Update:
     def _write_matrix(self, name: str, blocks: Iterable[sparse.csr_array], n_rows: int) -> None:
         """Write a sparse matrix that comes some rows at a time."""
         index = self._index_type(name, n_rows)
-        dtype = getattr(self.stored, name).dtype
+        dtype = getattr(self.read.stored, name).dtype
         counts = [np.zeros(1, dtype=np.int64)]
         with ExitStack() as files:
             columns = files.enter_context(growing_array(self._path(f"{name}.indices"), index))
@@ -340,28 +203,28 @@ class _Update:
 
     def _index_type(self, name: str, n_rows: int) -> Any:
         """Return the type of indices: wider than before only where it must be."""
-        before = getattr(self.stored, name)
-        n_new = 0 if self.edges is None else 2 * len(self.edges.sources.codes)
+        before = getattr(self.read.stored, name)
+        n_new = 0 if self.read.edges is None else 2 * len(self.read.edges.sources.codes)
         if name == "features":
-            given = self.given.features
+            given = self.read.given.features
             n_new = n_rows if given is None else n_rows + int(np.prod(given.shape))
         widest = sparse.get_index_dtype(maxval=max(int(before.nnz) + n_new, n_rows))
         return np.promote_types(before.indices.dtype, widest)
 
     def _write_adjacency(self, counts: MergeCounts) -> bool:
         """Write the adjacency; return whether it is directed."""
-        nodes, rules, stored = self.nodes, self.rules, self.stored.adjacency
+        nodes, rules, stored = self.read.nodes, self.read.rules, self.read.stored.adjacency
         new = sparse.csr_array((nodes.n_nodes, nodes.n_nodes), dtype=np.float32)
-        if self.edges is not None:
-            ends = tuple(nodes.locate(self.ids[f"{side} of edges"]) for side in _SIDES)
+        if self.read.edges is not None:
+            ends = tuple(nodes.locate(self.read.ids[f"{side} of edges"]) for side in _SIDES)
             said = Changes()
             new = adjacency_from_edges(
                 (ends[0], ends[1]),
-                self.edges.weights,
+                self.read.edges.weights,
                 nodes.n_nodes,
                 rules,
                 said,
-                both_ways_expected=self.edges.both_ways_expected,
+                both_ways_expected=self.read.edges.both_ways_expected,
             )
             self._tell(said)
         gone = self._gone()
@@ -372,45 +235,47 @@ class _Update:
         if counts.again:
             n_again = counts.again // 2 if both_ways else counts.again
             phrase = f"{counted(n_again, 'new edge')} there already, the larger weight kept"
-            self.changes.note(phrase, surprising=True)
+            self.read.changes.note(phrase, surprising=True)
         return not both_ways and not self._is_symmetric(new, gone)
 
     def _tell(self, said: Changes) -> None:
         """Pass on what was found among the new edges, which are not all of the graph's."""
-        self.changes.phrases += [each for each in said.phrases if each != _NO_EDGES]
-        self.changes.surprises += [each for each in said.surprises if each != _NO_EDGES]
+        self.read.changes.phrases += [each for each in said.phrases if each != _NO_EDGES]
+        self.read.changes.surprises += [each for each in said.surprises if each != _NO_EDGES]
 
     def _gone(self) -> NDArray[np.int64]:
-        if self.gone is None:
+        if self.read.gone is None:
             return np.empty(0, dtype=np.int64)
-        nodes = self.nodes
-        sources, targets = (nodes.locate(self.ids[f"{side} of remove_edges"]) for side in _SIDES)
-        if self.rules.directed == "reverse":
+        nodes = self.read.nodes
+        sources, targets = (
+            nodes.locate(self.read.ids[f"{side} of remove_edges"]) for side in _SIDES
+        )
+        if self.read.rules.directed == "reverse":
             sources, targets = targets, sources
-        both_ways = self.rules.directed in ("ignore", "error")
+        both_ways = self.read.rules.directed in ("ignore", "error")
         return removed_places((sources, targets), nodes.n_nodes, both_ways=both_ways)
 
     def _check_gone(self, gone: NDArray[np.int64], counts: MergeCounts) -> None:
         if counts.removed == len(gone):
             return
-        n_places = 2 if self.rules.directed in ("ignore", "error") else 1
+        n_places = 2 if self.read.rules.directed in ("ignore", "error") else 1
         n_absent = -(-(len(gone) - counts.removed) // n_places)
-        assert self.gone is not None
+        assert self.read.gone is not None
         raise InputError(
             "AGC-I1909",
             f"{counted(n_absent, 'edge')} of remove_edges not in the store",
-            got=counted(len(self.gone.sources.codes), "edge"),
+            got=counted(len(self.read.gone.sources.codes), "edge"),
             fix="list edges that are there, each with the ids of its ends",
         )
 
     def _is_symmetric(self, new: sparse.csr_array, gone: NDArray[np.int64]) -> bool:
         """Return whether the adjacency is now the same both ways."""
         files = [self._path(f"adjacency.{part}") for part in ("values", "indices", "indptr")]
-        n_nodes = self.nodes.n_nodes
+        n_nodes = self.read.nodes.n_nodes
         parts = tuple(np.load(path, mmap_mode="r", allow_pickle=False) for path in files)
         matrix = sparse.csr_array(parts, shape=(n_nodes, n_nodes), copy=False)
         matrix.has_canonical_format = True
-        if self.stored.manifest.directed:
+        if self.read.stored.manifest.directed:
             return is_symmetric(matrix)
         entries = new.tocoo()
         ends = [entries.row, entries.col, gone // n_nodes, gone % n_nodes]
@@ -418,7 +283,7 @@ class _Update:
 
     def _write_features(self) -> int:
         """Write the features if any are new; return how many rows of old nodes were given."""
-        nodes, stored = self.nodes, self.stored
+        nodes, stored = self.read.nodes, self.read.stored
         rows, places = self._feature_rows()
         is_sparse = stored.manifest.sparse_features
         if is_sparse and _is_identity(stored.features) and rows is None:
@@ -437,56 +302,64 @@ class _Update:
             n_bare = int(np.count_nonzero(~np.isin(self._added_places(), places)))
             if n_bare:
                 phrase = f"{counted(n_bare, 'new node')} without any feature: a row of zeros"
-                self.changes.note(phrase, surprising=True)
+                self.read.changes.note(phrase, surprising=True)
             blocks = sparse_parts(stored.features, nodes, places, rows)
             self._write_matrix("features", blocks, nodes.n_nodes)
         return self._n_different(rows, places)
 
     def _n_different(self, rows: Any, places: NDArray[np.intp]) -> int:
         """Return how many nodes that were there have other features."""
-        before = self.nodes.earlier()[places]
-        old, new = self.stored.features[before[before >= 0]], rows[before >= 0]
+        before = self.read.nodes.earlier()[places]
+        old, new = self.read.stored.features[before[before >= 0]], rows[before >= 0]
         if isinstance(new, np.ndarray):
             return int((old != new).any(axis=1).sum())
         return int(np.count_nonzero(np.diff((old != new).tocsr().indptr)))
 
     def _added_places(self) -> NDArray[np.intp]:
-        return self.nodes.find(self.nodes.added) if len(self.nodes.added) else np.empty(0, np.intp)
+        return (
+            self.read.nodes.find(self.read.nodes.added)
+            if len(self.read.nodes.added)
+            else np.empty(0, np.intp)
+        )
 
     def _feature_rows(self) -> tuple[Any, NDArray[np.intp]]:
         """Return new rows of features as the store has them, and where they go."""
-        if self.given.features is None:
+        if self.read.given.features is None:
             return None, np.empty(0, dtype=np.intp)
-        ids = self.ids["features"]
-        places = self.nodes.locate(ids)
+        ids = self.read.ids["features"]
+        places = self.read.nodes.locate(ids)
         if len(np.unique(places)) < len(places):
             twice = ids.distinct[np.bincount(ids.codes) > 1]
             problem = f"{ids.argument} lists some nodes more than once"
             raise InputError("AGC-I193", problem, got=first_few(twice), fix="keep one row per node")
-        if self.stored.manifest.sparse_features and _is_identity(self.stored.features):
+        if self.read.stored.manifest.sparse_features and _is_identity(self.read.stored.features):
             raise InputError(
                 "AGC-I1910",
                 "this store has no features: each node stands for itself",
                 got=counted(len(places), "feature row"),
                 fix="leave features out, or build a store with features for all nodes",
             )
-        names = self.given.feature_names
-        rows = matched_columns(self.given.features, names, self.stored)
-        if self.stored.manifest.feature_norm == "l1":
+        names = self.read.given.feature_names
+        rows = matched_columns(self.read.given.features, names, self.read.stored)
+        if self.read.stored.manifest.feature_norm == "l1":
             rows = normalize_rows_l1(rows).astype(rows.dtype)
-            self.changes.note("new features divided by their L1 norm, as those of the store are")
+            self.read.changes.note(
+                "new features divided by their L1 norm, as those of the store are"
+            )
         return rows, places
 
     def _write_labels(self) -> int:
         """Write labels and classes if any are new; return how many labels are others."""
-        nodes, stored = self.nodes, self.stored
-        if self.given.labels is None:
+        nodes, stored = self.read.nodes, self.read.stored
+        if self.read.given.labels is None:
             if len(nodes.added):
                 labels = np.full(nodes.n_nodes, -1, dtype=np.int64)
                 labels[nodes.earlier() >= 0] = stored.labels
                 self._write("labels", ArrayParts.of(labels))
             return 0
-        found = updated_labels(stored, nodes, self.given.labels, self.ids["labels"], self.changes)
+        found = updated_labels(
+            stored, nodes, self.read.given.labels, self.read.ids["labels"], self.read.changes
+        )
         labels, classes, changed = found
         self._write("labels", ArrayParts.of(labels))
         self._write("classes", ArrayParts.of(classes))
@@ -494,9 +367,9 @@ class _Update:
 
     def _facts(self, directed: bool) -> dict[str, Any]:
         """Return the fields of the manifest besides the files and the words."""
-        manifest, n_nodes = self.stored.manifest, self.nodes.n_nodes
+        manifest, n_nodes = self.read.stored.manifest, self.read.nodes.n_nodes
         square = (n_nodes, n_nodes)
-        if manifest.sparse_features and _is_identity(self.stored.features):
+        if manifest.sparse_features and _is_identity(self.read.stored.features):
             n_columns = n_nodes
         else:
             n_columns = manifest.n_features
@@ -521,8 +394,8 @@ class _Update:
         }
 
     def _array(self, name: str) -> ArrayFile:
-        file = self.files.get(name) or self.stored.manifest.files[name]
-        return ArrayFile.of(file.path(self.stored.folder, name))
+        file = self.files.get(name) or self.read.stored.manifest.files[name]
+        return ArrayFile.of(file.path(self.read.stored.folder, name))
 
     def _matrix(self, name: str, shape: tuple[int, int]) -> MatrixFiles:
         values, indices, indptr = (
@@ -539,15 +412,6 @@ def _part(name: str) -> str:
     return name.split(".")[0]
 
 
-def _column(ids: NDArray[Any], argument: str) -> IdColumn:
-    return IdColumn(np.asarray(ids), np.arange(len(ids)), argument)
-
-
-def _rows_of(given: Any) -> range:
-    """Return the numbers of the rows of features, or of labels with their classes."""
-    return range(len(given[0]) if isinstance(given, tuple) else given.shape[0])
-
-
 def _is_identity(features: sparse.csr_array) -> bool:
     """Return whether each node is a column of its own, the stand-in for no features."""
     n_rows, n_columns = features.shape
@@ -556,12 +420,3 @@ def _is_identity(features: sparse.csr_array) -> bool:
     own = np.arange(n_rows)
     alike = np.array_equal(features.indices, own) and np.array_equal(features.indptr[1:], own + 1)
     return bool(alike and (features.data == 1.0).all())
-
-
-def _is_sorted(ids: NDArray[Any]) -> bool:
-    return all(bool((part[1:] > part[:-1]).all()) for part in _overlapping(ids))
-
-
-def _overlapping(ids: NDArray[Any], n_some: int = 2**20) -> Iterator[NDArray[Any]]:
-    """Yield the ids in parts, each with the last one of the part before."""
-    return (np.asarray(ids[max(s - 1, 0) : s + n_some]) for s in range(0, len(ids), n_some))
