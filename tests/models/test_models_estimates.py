@@ -13,11 +13,15 @@ import numpy as np
 import pytest
 
 import adagcn
-from adagcn import AdaGCNClassifier, InputError, ResourceError, estimate
+from adagcn import AdaGCNClassifier, Graph, InputError, ResourceError, estimate
 from adagcn.data import planted_partition
+from adagcn.engines import Serial, engine_named
 from adagcn.engines.memory import MemoryLimit
+from adagcn.engines.processes import Processes
+from adagcn.engines.ray_cluster import RayTasks
 from adagcn.models.estimates.file_sizes import sizes_of_data
 from adagcn.models.estimates.graph_sizes import GraphSizes
+from adagcn.models.estimates.worker_memory import Workers
 
 DENSE = GraphSizes(
     n_nodes=200_000,
@@ -175,6 +179,36 @@ def test_a_store_takes_less_memory_and_some_disk():
     hops, blocks = 2 * 2_000_000 * 600 * 4, 42_000_000 * 8
     assert stored.disk_bytes == hops + blocks + 16 * 2_000_000
     assert in_memory.disk_bytes == 0
+
+
+def test_processes_on_this_machine_are_workers():
+    assert Workers.of(Serial()) == Workers()
+    assert Workers.of(engine_named("processes", workers=3)) == Workers(hops=3)
+    ray = Workers.of(engine_named("ray", workers=2, train_workers=4))
+    assert (ray.hops, ray.training) == (2, 4)
+    assert ray.base_bytes > 0
+    assert Workers.of(engine_named("ray", workers=2, address="10.0.0.1:6379")) == Workers()
+
+
+def test_workers_count_where_a_fit_is_refused(tmp_path, graph, monkeypatch):
+    graph.to_store(tmp_path / "store")
+    stored = Graph.from_store(tmp_path / "store")
+    monkeypatch.setattr(
+        "adagcn.models.estimates.refusal.tightest_limit",
+        lambda: MemoryLimit(2**30, 2**30 - 300 * 2**20, "this machine has {size} of memory"),
+    )
+    brief = {"n_layers": 2, "max_epochs": 1, "pseudo_labels": 0}
+    model = AdaGCNClassifier(stored, preset="tuned", **brief)
+    assert model.fit(graph.node_ids[:90], graph.labels[:90])
+    two = replace(DENSE, is_stored=True)
+    serial, both = (estimate(two, preset="tuned", engine=each) for each in (None, Processes(2)))
+    assert both.peak_bytes > serial.peak_bytes + 2 * 190 * 2**20
+    assert both.n_workers == 2
+    monkeypatch.setattr("adagcn.models.estimates.refusal.current_engine", lambda: RayTasks(2))
+    with pytest.raises(
+        ResourceError, match=r"would take 0\.\d+ GiB more memory .*a block of a hop"
+    ):
+        model.fit(graph.node_ids[:90], graph.labels[:90])
 
 
 def test_a_look_that_a_store_cannot_afford_is_not_counted(monkeypatch):
