@@ -30,8 +30,8 @@ class Journal:
             try:
                 said = json.loads(line)
                 files = {n: StoredFile.model_validate(f) for n, f in said["files"].items()}
-                more = {name: said[name] for name in ("n_read", "host") if name in said}
-                done[int(said["block"])] = Done(files, int(said["n_stored"]), **more)
+                more = said.get("n_read", 0), said.get("host", "")  # not of earlier versions
+                done[int(said["block"])] = Done(files, int(said["n_stored"]), *more)
             except (ValueError, KeyError, TypeError):
                 continue  # the last line of a driver that died while writing
         return {block: each for block, each in done.items() if self._is_whole(block, each)}
