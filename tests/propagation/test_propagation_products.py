@@ -10,9 +10,9 @@ import torch
 from scipy import sparse
 
 from adagcn.engines.threads import threads_of_a_model
-from adagcn.propagation import blocks, products
+from adagcn.propagation import blocks, products, sparse_tensors
 from adagcn.propagation.products import product, transposed_product
-from adagcn.propagation.sparse_tensors import row_parts
+from adagcn.propagation.sparse_tensors import multiplied, row_parts, torch_csr
 
 
 @pytest.fixture(params=[1, 2, 3])
@@ -50,13 +50,12 @@ def test_columns_past_the_cache_are_multiplied_a_few_at_a_time(
     monkeypatch.setattr(products, "PAST_CACHE", 1)
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)
     widths: list[int] = []
-    torch_product = torch.Tensor.__matmul__
 
     def counted(matrix: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
         widths.append(values.shape[1])
-        return torch_product(matrix, values)
+        return multiplied(matrix, values)
 
-    monkeypatch.setattr(torch.Tensor, "__matmul__", counted)
+    monkeypatch.setattr(products, "multiplied", counted)
     matrix = _matrix((300, 200), np.float32)
     draws = np.random.default_rng(1)
     weight = draws.standard_normal((200, n_columns)).astype(np.float32)
@@ -67,6 +66,23 @@ def test_columns_past_the_cache_are_multiplied_a_few_at_a_time(
     np.testing.assert_array_equal(
         transposed_product(matrix, torch.from_numpy(gradient)), matrix.T @ gradient
     )
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("width", [1, 4, 7, 8, 16, 33])
+def test_a_product_has_the_bits_of_scipy_whoever_multiplies(
+    width: int, in_order: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if in_order and not sparse_tensors.torch_adds_in_order():
+        pytest.skip("torch's sparse product has bits of its own on this processor")
+    monkeypatch.setattr(sparse_tensors, "torch_adds_in_order", lambda: in_order)
+    matrix = _matrix((60, 40), np.float32)
+    values = np.random.default_rng(1).standard_normal((40, width)).astype(np.float32)
+    same, out = torch_csr(matrix), torch.zeros(60, width + 2)
+    np.testing.assert_array_equal(multiplied(same, torch.from_numpy(values)), matrix @ values)
+    multiplied(same, torch.from_numpy(values), out=out[:, 1:-1])  # a part of something larger
+    np.testing.assert_array_equal(out[:, 1:-1], matrix @ values)
+    assert not out[:, [0, -1]].any()
 
 
 def test_columns_that_are_not_contiguous(threads: int) -> None:

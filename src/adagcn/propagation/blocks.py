@@ -25,7 +25,7 @@ from adagcn.engines.memory import check_memory
 from adagcn.engines.threads import spread, torch_callers
 from adagcn.errors import InputError
 from adagcn.graph import Features
-from adagcn.propagation.sparse_tensors import index_type, row_parts
+from adagcn.propagation.sparse_tensors import index_type, multiplied, row_parts
 
 BLOCK_BYTES = 2**22  # of a block: what the caches of one core hold
 LEAST_COLUMNS = 8  # or one less; with fewer, the work per stored value outweighs the bytes
@@ -152,9 +152,7 @@ class BlockedPropagator:
         values = torch.from_numpy(block)
 
         def fill_rows(part: tuple[slice, Tensor]) -> None:
-            out = torch.from_numpy(result[part[0]])
-            # torch.mm would fill one more block with zeros first
-            torch.addmm(out, part[1], values, beta=0, out=out)
+            multiplied(part[1], values, out=torch.from_numpy(result[part[0]]))
 
         spread(fill_rows, self._parts)
         if self._teleport:

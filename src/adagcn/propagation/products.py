@@ -1,9 +1,10 @@
 """A constant sparse matrix times dense columns, on several threads.
 
-torch multiplies by rows, and scipy by columns where the matrix is transposed. Dense columns that
-are past the caches are multiplied a few at a time, as hops are (:mod:`adagcn.propagation.blocks`).
-Every sum adds up in the order of the stored values: the bits are those of scipy's plain product,
-with any number of threads.
+Rows are multiplied by torch where it adds up as scipy does
+(:func:`adagcn.propagation.sparse_tensors.multiplied`), and by scipy where the matrix is transposed.
+Dense columns that are past the caches are multiplied a few at a time, as hops are
+(:mod:`adagcn.propagation.blocks`). Every sum adds up in the order of the stored values: the bits
+are those of scipy's plain product, with any number of threads.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from adagcn.engines.threads import pool_threads, spread, torch_callers
 from adagcn.propagation.blocks import WORK_OF_A_THREAD, column_blocks
-from adagcn.propagation.sparse_tensors import row_parts
+from adagcn.propagation.sparse_tensors import multiplied, row_parts
 
 # Bytes of dense columns: below this, cutting them into blocks takes longer than it saves.
 PAST_CACHE = 2**24
@@ -30,7 +31,7 @@ def product(matrix: sparse.csr_array, values: Tensor) -> Tensor:
     blocks = _column_blocks(matrix, values.detach())
 
     def rows_of_product(part: tuple[slice, Tensor]) -> Tensor:
-        found = [part[1] @ block for block in blocks]
+        found = [multiplied(part[1], block) for block in blocks]
         return found[0] if len(found) == 1 else torch.cat(found, dim=1)
 
     found = spread(rows_of_product, parts)

@@ -27,7 +27,7 @@ from adagcn.formats.graph_store import ArrayParts, StoredFile, file_digest, mapp
 from adagcn.graph import Features
 from adagcn.propagation.blocks import WORK_OF_A_THREAD
 from adagcn.propagation.normalize import Normalization
-from adagcn.propagation.sparse_tensors import readable_tensor, row_parts
+from adagcn.propagation.sparse_tensors import multiplied, readable_tensor, row_parts
 
 HALO_BYTES = 2**28  # of gathered rows at once; columns are cut where all would be more
 _SPAN = 16  # marks for a stored value, up to which marking is faster than sorting
@@ -352,8 +352,7 @@ def _multiply(
 
     def fill_rows(part: tuple[slice, Tensor]) -> None:
         rows, matrix = part
-        out = torch.from_numpy(result[rows])
-        torch.addmm(out, matrix, dense, beta=0, out=out)
+        multiplied(matrix, dense, out=torch.from_numpy(result[rows]))
 
     spread(fill_rows, parts)
 
