@@ -8,12 +8,10 @@ processes that make the hops do; the files of the fit are counted as well.
 
 from __future__ import annotations
 
-import multiprocessing
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from adagcn.bench.memory import forget_peak, peak_memory, watched
 from adagcn.bench.timing import Tick
 from adagcn.engines import Engine, Serial, engine_named, using
 from adagcn.engines.memory import own_memory
+from adagcn.engines.processes import Processes
 from adagcn.graph import Graph
 from adagcn.models.estimates.estimate import Estimate, estimate
 from adagcn.models.support.registry import build_model
@@ -83,9 +82,15 @@ def _measured(case: Case, seed: int) -> dict[str, Any]:
 
 
 def _in_new_process(fn: Callable[..., Any], *words: Any) -> Any:
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(fn, *words).result()
+    """Return what a function returns in a process of its own, which ends with this one."""
+    found: list[Any] = []
+    engine = Processes(1)
+    engine.map(_called, [words], fn, on_result=lambda _, result: found.append(result), retries=0)
+    return found[0]
+
+
+def _called(words: tuple[Any, ...], fn: Callable[..., Any]) -> Any:
+    return fn(*words)
 
 
 def _make_store(case: Case, seed: int, folder: Path) -> None:
