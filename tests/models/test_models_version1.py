@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import test_models_golden as golden
 
 from adagcn import AdaGCNClassifier, load_model
 from adagcn.data import planted_partition
@@ -33,7 +34,10 @@ def test_an_old_file_predicts_as_it_did(name, graph, tmp_path):
     model = load_model(path, graph=graph)
     assert model.model_key == EXPECTED[name]["model"]
     proba = model.predict_proba(graph.node_ids[60:65])
-    np.testing.assert_allclose(proba, EXPECTED[name]["proba"], atol=2e-9)
+    # Recorded on the processor of the golden bits; another one rounds float32 in its own way.
+    recorded = json.loads(golden.RECORD.read_text())["arithmetic"]
+    nearly = 2e-9 if golden.arithmetic() == recorded else 1e-6
+    np.testing.assert_allclose(proba, EXPECTED[name]["proba"], atol=nearly)
     model.save(tmp_path / "new.adagcn")
     again = read_model(tmp_path / "new.adagcn")
     assert again.version == FORMAT_VERSION

@@ -94,8 +94,8 @@ class HopFeatures(TransformerMixin, BaseEstimator):
     >>> graph = load_dataset("cora")
     >>> ids, labels = graph.ids_and_labels(graph.labeled_nodes)
     >>> model = make_pipeline(HopFeatures(graph, n_hops=3), LogisticRegression(C=1000.0))
-    >>> round(model.fit(ids[:500], labels[:500]).score(ids[500:], labels[500:]), 2)
-    0.82
+    >>> model.fit(ids[:500], labels[:500]).score(ids[500:], labels[500:]) > 0.8
+    True
     """
 
     def __init__(
