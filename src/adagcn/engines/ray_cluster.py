@@ -161,18 +161,20 @@ def _connected(ray: Any, workers: int, address: str | None) -> Iterator[None]:
         _check_answers(address)
     new = {"num_cpus": workers, "_node_ip_address": _HERE, "include_dashboard": False}
     try:
-        ray.init(
-            address=address or "local",
-            log_to_driver=False,
-            logging_level="error",
-            **({} if address else new),
-        )
+        with redirect_stdout(sys.stderr):
+            ray.init(
+                address=address or "local",
+                log_to_driver=False,
+                logging_level="error",
+                **({} if address else new),
+            )
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise _no_cluster(address, str(error).splitlines()[0]) from error
     try:
         yield
     finally:
-        ray.shutdown()
+        with redirect_stdout(sys.stderr):  # what Ray still has to say, it says now, in any thread
+            ray.shutdown()
 
 
 def _check_answers(address: str) -> None:
