@@ -203,6 +203,19 @@ def test_ties_of_the_signed_ranks_survive_floating_point():
     assert found.p_wilcoxon == pytest.approx(stats.wilcoxon(points).pvalue)
 
 
+@pytest.mark.parametrize("n_splits", [2, 5, 13, 14])
+@pytest.mark.parametrize("kind", ["different", "tied", "with zeros"])
+def test_signed_ranks_have_the_p_value_of_scipy(n_splits: int, kind: str) -> None:
+    rng = np.random.default_rng(n_splits)
+    points = {
+        "different": rng.normal(0.5, 1, n_splits),
+        "tied": rng.choice([-1.0, 1.0, 2.0], n_splits),
+        "with zeros": rng.choice([-1.0, 0.0, 2.0], n_splits) + (np.arange(n_splits) == 0) * 5.0,
+    }[kind]
+    found = compare_paired(points[:, None] / 64, np.zeros((n_splits, 1)))
+    assert found.p_wilcoxon == pytest.approx(stats.wilcoxon(points / 64).pvalue)
+
+
 def test_one_split_answers_only_what_one_split_can():
     found = compare_paired(np.array([[0.7, 0.8, 0.9]]), np.array([[0.6, 0.75, 0.7]]))
     assert found.p_runs == pytest.approx(stats.ttest_rel([0.7, 0.8, 0.9], [0.6, 0.75, 0.7]).pvalue)
