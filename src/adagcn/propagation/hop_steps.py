@@ -22,13 +22,13 @@ from adagcn.formats.graph_store import StoredArrays, StoredFile, open_store
 from adagcn.graph import Features
 from adagcn.propagation.blocks import row_blocks
 from adagcn.propagation.cut_rows import CutRows
+from adagcn.propagation.mapped_rows import some_rows, take_rows
 from adagcn.propagation.row_blocks import (
     HopFiles,
     Room,
     RowBlocks,
     next_rows,
     propagator_rows,
-    take_rows,
 )
 
 
@@ -94,7 +94,7 @@ class InputRows:
         """Return the rows of some nodes; of dense ones, some columns."""
         if not (self.is_sparse or columns in (slice(None), slice(0, self.shape[1]))):
             return self._some_columns(nodes, columns)
-        rows = self.stored[nodes]
+        rows = some_rows(self.stored, nodes)
         if self.prepare is not None:
             rows = self.prepare(rows)
         if self.columns is not None:

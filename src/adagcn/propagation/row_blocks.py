@@ -26,6 +26,7 @@ from adagcn.engines.threads import spread, torch_callers
 from adagcn.formats.graph_store import ArrayParts, StoredFile, file_digest, mapped, write_array
 from adagcn.graph import Features
 from adagcn.propagation.blocks import WORK_OF_A_THREAD
+from adagcn.propagation.mapped_rows import some_rows, take_rows
 from adagcn.propagation.normalize import Normalization
 from adagcn.propagation.sparse_tensors import multiplied, readable_tensor, row_parts
 
@@ -132,21 +133,19 @@ class HopFiles:
             for name, array in zip(self.names(block), arrays, strict=True)
         }
 
-    def gathered(self, nodes: NDArray[Any], columns: slice = slice(None)) -> Features:
+    def gathered(self, nodes: NDArray[Any]) -> Features:
         """Return the rows of some nodes, read from the blocks that hold them."""
         if self.is_sparse:
             found = self.blocks.groups(nodes)
             order = np.concatenate([which for _, which, _ in found]) if found else np.array([], int)
-            parts = [self.read(block)[rows] for block, _, rows in found]
+            parts = [some_rows(self.read(block), rows) for block, _, rows in found]
             if not parts:
                 return sparse.csr_array((0, self.n_columns), dtype=np.float32)
             stacked = sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
             return stacked[np.argsort(order, kind="stable")]
-        width = len(range(*columns.indices(self.n_columns)))
-        first = self.read(0)
-        rows = np.empty((len(nodes), width), dtype=first.dtype)
+        rows = np.empty((len(nodes), self.n_columns), dtype=self.read(0).dtype)
         for block, which, places in self.blocks.groups(nodes):
-            rows[which] = self.read(block)[places, columns]
+            rows[which] = some_rows(self.read(block), places)
         return rows
 
     def halo_rows(
@@ -202,26 +201,6 @@ class Room:
             self._bytes = np.empty(0, dtype=np.uint8)  # gone before there is more
             self._bytes = np.empty(n_bytes, dtype=np.uint8)
         return self._bytes[:n_bytes].view(dtype).reshape(shape)
-
-
-def take_rows(
-    matrix: NDArray[Any], places: NDArray[Any], columns: slice, out: NDArray[Any]
-) -> None:
-    """Write some columns of some rows to an array, with no copy in between.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_rows, n_columns)
-        Where they are; it may be mapped from a file.
-    places : ndarray
-        Which rows.
-    columns : slice
-        Which columns.
-    out : ndarray
-        Where they go.
-    """
-    source = readable_tensor(matrix)[:, columns]
-    torch.index_select(source, 0, torch.from_numpy(places), out=torch.from_numpy(out))
 
 
 def propagator_rows(

@@ -28,8 +28,9 @@ from adagcn.models.estimates.rate_samples import MOST_STORED, Sample, random_edg
 from adagcn.models.support import problem as problems
 from adagcn.propagation.blocks import BlockedPropagator, column_blocks
 from adagcn.propagation.hops import blocks_of
+from adagcn.propagation.mapped_rows import take_rows
 from adagcn.propagation.normalize import make_propagator
-from adagcn.propagation.row_blocks import propagator_rows, take_rows
+from adagcn.propagation.row_blocks import propagator_rows
 from adagcn.propagation.screening import strongest_columns
 from adagcn.propagation.sparse_tensors import multiplied, torch_csr
 from adagcn.training.events import Events
