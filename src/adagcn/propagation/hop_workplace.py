@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
@@ -24,6 +25,7 @@ class SharedHops:
     """Folders whose hops later streams of a command may use."""
 
     folders: set[Path] = field(default_factory=set)
+    is_over: bool = False  # a stream that outlives the block leaves nothing
 
 
 _shared: ContextVar[SharedHops | None] = ContextVar("shared_hops", default=None)
@@ -51,8 +53,9 @@ def hops_shared() -> Iterator[None]:
 
 def _remove(shared: SharedHops) -> None:
     """Remove the hops that streams have left, unless somebody else is at work on them by now."""
+    shared.is_over = True
     for folder in shared.folders:
-        lock = _locked(folder / "lock") if folder.is_dir() else None
+        lock = _locked(folder / "lock")
         if lock is not None:
             _leave(folder, lock, None, 0)
 
@@ -99,17 +102,21 @@ def _claimed(folder: Path) -> tuple[Path, IO[bytes]]:
     """Return a folder that nobody else is at work in, and what keeps it so."""
     for number in count():
         mine = folder if number == 0 else folder.with_name(f"{folder.name}-{number}")
-        make_folder(mine)
-        lock = _locked(mine / "lock")
-        if lock is not None:
-            return mine, lock
+        for _ in range(3):  # it may be removed by its owner just now
+            make_folder(mine)
+            lock = _locked(mine / "lock")
+            if lock is not None:
+                return mine, lock
     raise AssertionError("numbers do not end")
 
 
 def _locked(path: Path) -> IO[bytes] | None:
-    """Return an open file that this process alone holds; None if another one does."""
-    handle = path.open("ab")
-    if is_held(handle):
+    """Return an open file that this process alone holds; None if another one does or did."""
+    try:
+        handle = path.open("ab")
+    except FileNotFoundError:  # its folder is gone
+        return None
+    if is_held(handle) and os.fstat(handle.fileno()).st_nlink:  # else removed since it was opened
         return handle
     handle.close()
     return None
@@ -119,13 +126,27 @@ def _leave(folder: Path, lock: IO[bytes], shared: SharedHops | None, hop_bytes: 
     if shared is not None and _has_room(folder, shared, hop_bytes):
         shared.folders.add(folder)
     elif not is_kept(folder):
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove_folder(folder)
     lock.close()
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a folder, its lock last: whoever takes the folder over finds nothing in it."""
+    for path in list(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != "lock":
+            path.unlink(missing_ok=True)
+    with suppress(OSError):  # it has a new owner
+        (folder / "lock").unlink()
+        folder.rmdir()
 
 
 def _has_room(folder: Path, shared: SharedHops | None, hop_bytes: int) -> bool:
     """Return whether hops are shared, and the disk has room for them."""
-    return shared is not None and shutil.disk_usage(folder).free >= SPARE_HOPS * hop_bytes
+    if shared is None or shared.is_over:
+        return False
+    return shutil.disk_usage(folder).free >= SPARE_HOPS * hop_bytes
 
 
 def is_kept(folder: Path) -> bool:
