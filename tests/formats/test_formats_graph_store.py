@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
@@ -93,6 +94,15 @@ def test_a_missing_or_cut_file_is_named(store):
         Graph.from_store(store)
     path.unlink()
     with pytest.raises(IntegrityError, match="no such file"):
+        Graph.from_store(store)
+
+
+def test_too_many_open_files_are_no_damage(store, monkeypatch):
+    def refused(*args, **more):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(np, "load", refused)
+    with pytest.raises(ResourceError, match=r"too many files are open.*ulimit -n"):
         Graph.from_store(store)
 
 

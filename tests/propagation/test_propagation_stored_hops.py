@@ -20,7 +20,8 @@ from adagcn import Graph
 from adagcn.data import planted_partition
 from adagcn.engines import engine_named, using
 from adagcn.formats.row_norms import hellinger_rows
-from adagcn.propagation import row_blocks, stored_hops
+from adagcn.propagation import hop_workplace, row_blocks, stored_hops
+from adagcn.propagation.hop_workplace import Workplace, hops_shared
 from adagcn.propagation.hops import Hop
 from adagcn.propagation.normalize import make_propagator
 from adagcn.propagation.row_blocks import RowBlocks, degrees_of, propagator_rows
@@ -126,6 +127,20 @@ def test_a_block_is_mapped_once_for_all_blocks_of_the_next_hop(tmp_path, monkeyp
     assert len(set(opened)) == n_blocks
 
 
+def test_few_files_stay_open(tmp_path, monkeypatch):
+    graph = dense_graph()
+    hop = StoredSource(stored(graph, tmp_path), None, "none", None).first().next()
+    expected = hop.next().rows(slice(None))
+    monkeypatch.setattr(row_blocks, "_MOST_MAPPED", 2)
+    files, read = [], row_blocks.HopFiles.read
+    monkeypatch.setattr(
+        row_blocks.HopFiles, "read", lambda self, block: files.append(self) or read(self, block)
+    )
+    again = StoredSource(tmp_path / "store", None, "none", None).first().next().next()
+    np.testing.assert_array_equal(again.rows(slice(None)), expected)
+    assert max(len(each._open) for each in files) == 2
+
+
 def test_workers_give_the_bits_of_one_process(tmp_path, monkeypatch):
     monkeypatch.undo()  # other processes cut blocks as the driver does, which sends them along
     monkeypatch.setattr(stored_hops, "BLOCK_BYTES", 4000)
@@ -166,6 +181,31 @@ def test_two_streams_do_not_share_a_folder(tmp_path):
     one, other = source.first().next(), source.first().next()
     assert len(list((folder / "hops").iterdir())) == 2
     np.testing.assert_array_equal(one.rows([3, 1]), other.rows([3, 1]))
+
+
+def test_a_folder_that_its_owner_removes_meanwhile_is_not_taken(tmp_path, monkeypatch):
+    taken, is_held = [], hop_workplace.is_held
+
+    def removed_first(handle):
+        if not taken:
+            shutil.rmtree(tmp_path / "work")
+        taken.append(handle)
+        return is_held(handle)
+
+    monkeypatch.setattr(hop_workplace, "is_held", removed_first)
+    place = Workplace(tmp_path / "work")
+    assert len(taken) == 2
+    assert place.folder == tmp_path / "work"
+    assert (tmp_path / "work" / "lock").is_file()
+
+
+def test_a_stream_that_outlives_its_command_leaves_nothing(tmp_path):
+    folder = stored(dense_graph(), tmp_path)
+    with hops_shared():
+        hop = StoredSource(folder, None, "none", None).first().next()
+    assert any((folder / "hops").iterdir())  # it is at work
+    del hop
+    assert not any((folder / "hops").iterdir())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such locks on Windows")

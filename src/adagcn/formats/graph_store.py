@@ -7,6 +7,7 @@ file is found by :func:`verify_store`.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -28,7 +29,7 @@ from pydantic import (
 )
 from scipy import sparse
 
-from adagcn.errors import FormatError, InputError, IntegrityError, shown
+from adagcn.errors import FormatError, InputError, IntegrityError, ResourceError, shown
 from adagcn.formats.atomic import atomic_file, write_bytes
 from adagcn.formats.build_folder import MANIFEST, building
 
@@ -259,6 +260,12 @@ def mapped(path: Path) -> NDArray[Any]:
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
+        if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
+            raise ResourceError(
+                "AGC-R1433",
+                f"the file {str(path)!r} cannot be opened: too many files are open",
+                fix="raise the limit of this process (ulimit -n), or close other programs",
+            ) from error
         raise _damaged(path, str(error).splitlines()[0]) from error
     return array
 

@@ -31,6 +31,7 @@ from adagcn.propagation.normalize import Normalization
 from adagcn.propagation.sparse_tensors import multiplied, readable_tensor, row_parts
 
 HALO_BYTES = 2**28  # of gathered rows at once; columns are cut where all would be more
+_MOST_MAPPED = 64  # blocks of a hop: each file takes one of a process's 1,024, usually
 _SPAN = 16  # marks for a stored value, up to which marking is faster than sorting
 
 
@@ -105,17 +106,20 @@ class HopFiles:
 
     @cached_property
     def _open(self) -> dict[int, Features]:
-        """Blocks that were read.
+        """Blocks that stay mapped: the first that were read.
 
         Mapped anew, they would cost their pages once more: for each block of the next hop, all.
         """
         return {}
 
     def read(self, block: int) -> Features:
-        """Return a block, mapped into memory for as long as these files are of interest."""
-        if block not in self._open:
-            self._open[block] = self._mapped(block)
-        return self._open[block]
+        """Return a block, mapped into memory."""
+        found = self._open.get(block)
+        if found is None:
+            found = self._mapped(block)
+            if len(self._open) < _MOST_MAPPED:
+                self._open[block] = found
+        return found
 
     def _mapped(self, block: int) -> Features:
         arrays = [mapped(self.folder / name) for name in self.names(block)]
