@@ -162,10 +162,11 @@ def test_sparse_rows_in_files_have_the_bits_of_memory(graphs, tmp_path, name, wh
     expected = fit(make, graph).predict_proba(graph.node_ids)
     mapped, in_files = [], gathered_rows.RowRoom._sparse_in_files
 
-    def watched(room, parts, like):
+    def watched(room, parts, like, n_values):
         parts = list(parts)
         assert all(part.shape[0] <= 16 for part in parts)
-        rows = in_files(room, parts, like)
+        assert n_values == sum(part.nnz for part in parts)
+        rows = in_files(room, parts, like, n_values)
         mapped.append(rows)
         assert not rows.data.flags.owndata
         assert not rows.indices.flags.owndata
@@ -188,9 +189,20 @@ def test_blocks_of_sparse_rows_in_files_are_no_copies(graphs):
     for some in (slice(40, 90), slice(0), slice(7, 3), slice(230, None), [5, 3, 5]):
         assert (rows[some] != features[some] * 2).nnz == 0
         assert rows[some].shape == features[some].shape
+    assert gathered_rows.NO_LIMIT.mapped(lambda part: part, features) is features
     block = as_input(rows[40:90], torch.zeros(1))
     assert np.shares_memory(block.matrix.data, rows.data)
     assert np.shares_memory(block.matrix.indices, rows.indices)
+
+
+def test_columns_in_files_are_numbers_of_the_kind_of_the_ends(graphs):
+    features = sparse_graph(graphs[0]).features
+    room = gathered_rows.RowRoom(100, features.shape[0])
+    for n_values, kind in ((features.nnz, np.int32), (2**31, np.int64)):
+        rows = room._sparse_in_files([features], features, n_values)
+        assert rows.indices.dtype == rows.indptr.dtype == kind
+        assert not rows.indices.flags.owndata
+        assert (rows != features).nnz == 0
 
 
 def test_sparse_rows_within_the_limit_stay_in_memory(graphs, monkeypatch):

@@ -55,6 +55,8 @@ class RowRoom:
 
     def mapped(self, change: Callable[[Features], Features], rows: Features) -> Features:
         """Return rows after a change that is made to each for itself."""
+        if self.n_bytes is None:
+            return change(rows)
         return self._made(lambda some: change(rows[some]), rows.shape[0])
 
     def some(self, rows: Features, used: NDArray[np.intp]) -> Features:
@@ -78,26 +80,22 @@ class RowRoom:
             if self.holds(sample):
                 return take(slice(n_rows))
             return self._in_file(parts, (n_rows, sample.shape[1]), sample.dtype)
-        if self._holds_sparse(parts, n_rows):
+        n_values = sum(part.nnz for part in parts)
+        share = self.n_bytes * n_rows / max(self.n_rows, 1)
+        if n_values * (sample.data.itemsize + sample.indices.itemsize) <= share:
             return take(slice(n_rows))
         again = (take(some) for some in _parts(n_rows))  # counting has used the others up
-        return self._sparse_in_files(again, sample)
+        return self._sparse_in_files(again, sample, n_values)
 
-    def _holds_sparse(self, parts: Iterable[Any], n_rows: int) -> bool:
-        """Return whether sparse rows fit into their share of the room; they are counted first."""
-        assert self.n_bytes is not None
-        share = self.n_bytes * n_rows / max(self.n_rows, 1)
-        n_bytes = 0
-        for part in parts:
-            n_bytes += part.data.nbytes + part.indices.nbytes
-            if n_bytes > share:
-                return False
-        return True
+    def _sparse_in_files(
+        self, parts: Iterable[Any], like: sparse.csr_array, n_values: int
+    ) -> sparse.csr_array:
+        """Return sparse rows whose values and columns are in files; in memory is where rows end.
 
-    def _sparse_in_files(self, parts: Iterable[Any], like: sparse.csr_array) -> sparse.csr_array:
-        """Return sparse rows whose values and columns are in files; in memory is where rows end."""
+        Columns and ends are numbers of one kind: of two, SciPy would copy the file to make it one.
+        """
         width, lengths = like.shape[1], [np.zeros(1, dtype=np.int64)]
-        kind = np.dtype(sparse.get_index_dtype(maxval=width))
+        kind = np.dtype(sparse.get_index_dtype(maxval=max(width, n_values)))
 
         def arrays() -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
             for part in parts:
@@ -105,8 +103,7 @@ class RowRoom:
                 yield part.data, part.indices.astype(kind, copy=False)
 
         values, columns = self._in_files(arrays(), (like.dtype, kind))
-        ends = np.cumsum(np.concatenate(lengths))
-        ends = ends.astype(sparse.get_index_dtype(maxval=max(width, len(values))), copy=False)
+        ends = np.cumsum(np.concatenate(lengths)).astype(kind, copy=False)
         shape = (len(ends) - 1, width)
         return _MappedRows((values, columns, ends), shape=shape, copy=False)
 
