@@ -91,6 +91,9 @@ def test_workers_of_a_store_take_memory(capsys, tmp_path):
     assert peaks[0] + 190 * 2**20 < peaks[1] < peaks[2]
     assert run_guarded(["estimate", "cora", "--workers", "2"]) == 3
     assert "--workers would do nothing" in capsys.readouterr().err
+    words = ["estimate", "--edges", str(tmp_path / "is-not-read.csv"), "--workers", "2"]
+    assert run_guarded(words) == 3
+    assert "--workers would do nothing" in capsys.readouterr().err
 
 
 def test_odd_requests(capsys):

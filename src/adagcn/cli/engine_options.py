@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -50,10 +50,10 @@ class EngineOptions:
         """Let hops of a stored graph use the engine; refuse options that would do nothing."""
         from adagcn.engines import using
 
-        engine = self.engine_of(graph, is_stored=graph.store is not None, also=train_workers)
+        engine = self.engine_of(repr(graph), is_stored=graph.store is not None, also=train_workers)
         return using(engine)
 
-    def engine_of(self, graph: Any, *, is_stored: bool, also: int = 1) -> Engine:
+    def engine_of(self, graph: str, *, is_stored: bool, also: int = 1) -> Engine:
         """Return the engine for a graph, and ``also`` workers that train; nothing is started."""
         given = {
             "--workers": self.workers != 1,
@@ -66,7 +66,7 @@ class EngineOptions:
             raise InputError(
                 "AGC-I1431",
                 f"{names} would do nothing: hops of a graph in memory are not made in parts",
-                got=repr(graph),
+                got=graph,
                 fix="put the graph into a store first (adagcn store build), or leave them out",
             )
         return self.make_engine(also)

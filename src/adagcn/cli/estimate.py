@@ -81,13 +81,16 @@ def estimate(
     from adagcn.models.support.registry import model_class
 
     given = parse_settings(settings or [], model_class(model).settable(), model)
+    name = str(options.data if options.edges is None else options.edges)
+    if options.edges is not None:  # before tables are read, which may take minutes
+        engines.engine_of(name, is_stored=False, also=train_workers)
     graph, default_train, default_stop = _asked_about(options)
     sizes = getattr(graph, "sizes", None)
     is_stored = graph.store is not None if sizes is None else sizes.is_stored
     found = estimate_fit(
         graph,
         model,
-        engine=engines.engine_of(graph, is_stored=is_stored, also=train_workers),
+        engine=engines.engine_of(name, is_stored=is_stored, also=train_workers),
         preset=preset,
         settings=given,
         n_train=default_train if train is None else train,
