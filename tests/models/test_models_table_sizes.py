@@ -67,6 +67,18 @@ def test_parquet_says_how_many_rows_it_has(tmp_path):
     assert (found.n_nodes, found.n_features, found.n_stored) == (5, 4, 6)
 
 
+@pytest.mark.filterwarnings("ignore::adagcn.errors.GraphNotice")
+def test_labels_that_are_no_numbers_are_unknown(tables):
+    labels = pa.table({"id": range(4), "label": [1.0, float("nan"), 2.0, None]})
+    pq.write_table(labels, tables / "l.parquet")
+    pq.write_table(pa.table({"a": [0, 1, 2], "b": [1, 2, 3]}), tables / "e.parquet")
+    source = NodeSource(labels=tables / "l.parquet")
+    found = sizes_of_tables(EdgeTable(tables / "e.parquet"), source, EdgeRules()).sizes
+    whole = Graph.from_edges(tables / "e.parquet", labels=tables / "l.parquet")
+    assert (found.n_classes, found.n_labeled) == (2, 2)
+    assert counts(found) == counts(GraphSizes.of(whole))
+
+
 def test_what_must_be_read_whole_is_refused(tables):
     source = NodeSource(features=tables / "features.csv", rules=FeatureRules(one_hot="all"))
     with pytest.raises(InputError, match="one_hot and missing need the whole feature table"):

@@ -177,7 +177,10 @@ def _labels(source: NodeSource) -> _Labels:
     stream = open_table(Path(path), argument, wanted, source.text)
     unknown = np.array([str(each) for each in source.unlabeled or ()])
     for batch in stream.batches(stream.names[1:2]):
-        values = batch.column(0).cast(pa.string()).drop_null()
+        column = batch.column(0)
+        if pa.types.is_floating(column.type):  # NaN: unknown
+            column = pc.if_else(pc.is_nan(column), None, column)
+        values = column.cast(pa.string()).drop_null()
         values = values.filter(pa.array(~np.isin(values.to_numpy(False).astype(str), unknown)))
         known = values.filter(pc.not_equal(values, ""))
         found.n_rows += len(known)
