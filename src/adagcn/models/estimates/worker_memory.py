@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from adagcn.engines import Engine, Serial
 
@@ -35,11 +34,12 @@ class Workers:
         """Return the workers of an engine; those of a running cluster of Ray are not known."""
         if isinstance(engine, Serial) or getattr(engine, "address", None) is not None:
             return cls()
-        of_engine: Any = engine
-        training = getattr(engine, "train_workers", None)
+        workers: int = getattr(engine, "workers", 0)
+        training: int | None = getattr(engine, "train_workers", None)
         if training is None:
-            return cls(of_engine.workers)
-        return cls(of_engine.workers, training if training > 1 else 0, RAY_BYTES)
+            return cls(workers)
+        # Ray starts as many workers as the larger number, and all of them make blocks.
+        return cls(max(workers, training), training if training > 1 else 0, RAY_BYTES)
 
     def making(self, block: float, n_blocks: float) -> float:
         """Return the bytes of so many blocks in work, each of this many bytes."""
