@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from adagcn.formats.graph_store import mapped
+from adagcn.propagation import mapped_rows
 from adagcn.propagation.mapped_rows import some_rows, take_rows
 
 _ON_DISK = pytest.mark.skipif(
@@ -105,6 +106,26 @@ def test_sparse_rows_beyond_two_gibibytes_are_found_by_short_numbers(tmp_path: P
     matrix.indptr = np.arange(n_values // 8 + 1, dtype=np.int32) * 8
     found = some_rows(matrix, np.array([matrix.shape[0] - 1]))
     np.testing.assert_array_equal(found.data, np.arange(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("rows", "asks"),
+    [([0, 40, 90, 130], False), ([130, 90, 40, 0], True), ([0, 20_000, 40_000], True), ([7], True)],
+    ids=["close", "descending", "far", "one"],
+)
+def test_pages_are_asked_for_unless_rows_ascend_close_to_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: list[int], asks: bool
+) -> None:
+    matrix = np.arange(50_000 * 4, dtype=np.float32).reshape(-1, 4)  # rows of 16 bytes
+    np.save(tmp_path / "rows.npy", matrix)
+    asked = []
+    monkeypatch.setattr(
+        mapped_rows._MappedFile, "want", lambda self, starts, ends: asked.append(len(starts))
+    )
+    np.testing.assert_array_equal(
+        some_rows(mapped(tmp_path / "rows.npy"), np.array(rows)), matrix[rows]
+    )
+    assert bool(asked) == asks
 
 
 @_ON_DISK

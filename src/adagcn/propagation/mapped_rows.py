@@ -2,9 +2,9 @@
 
 A system that is asked for one page of a mapped file reads many more around it (``read_ahead_kb``:
 128 KB on most systems, several MB on some and on network file systems). That is right for rows in
-their order. For scattered rows, it reads the file many times over where memory cannot hold it. So
-read-ahead is off while such rows are gathered, and the system is told which pages are needed
-before their rows are copied.
+their order, and for rows that stand close to each other. For scattered rows, it reads the file many
+times over where memory cannot hold it. So read-ahead is off while such rows are gathered, and the
+system is told which pages are needed before their rows are copied.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def take_rows(
     """
     source = readable_tensor(matrix)[:, columns]
     found, target = torch.from_numpy(places), torch.from_numpy(out)
-    file = _MappedFile.of(matrix)
-    if file is None:
+    file, row = _MappedFile.of(matrix), matrix.strides[0]
+    if file is None or _are_close(places, row):
         torch.index_select(source, 0, found, out=target)
         return
-    row, first = matrix.strides[0], columns.indices(matrix.shape[1])[0] * matrix.itemsize
+    first = columns.indices(matrix.shape[1])[0] * matrix.itemsize
     width = source.shape[1] * matrix.itemsize
     n_rows = max(_BYTES_AT_ONCE // max(width, 1), 1)
 
@@ -81,10 +81,18 @@ def some_rows(matrix: Features, nodes: Any) -> Features:
     with ExitStack() as stack:
         for part in (matrix.indices, matrix.data):
             file = _MappedFile.of(part)
-            if file is not None:
+            if file is not None and not _are_close(starts, part.itemsize):
                 stack.enter_context(file.without_read_ahead())
                 file.want(starts * part.itemsize, ends * part.itemsize)
         return matrix[places]
+
+
+def _are_close(places: NDArray[Any], stride: int) -> bool:
+    """Return whether places ascend, and are on average so close that reading on is as fast."""
+    if len(places) < 2:
+        return False
+    span = int(places[-1]) - int(places[0])
+    return 0 <= span * stride <= _GAP * len(places) and bool((places[1:] >= places[:-1]).all())
 
 
 @dataclass(frozen=True)
