@@ -75,7 +75,7 @@ class RowRoom:
         if self.n_bytes is None:
             return take(slice(n_rows))
         sample = take(slice(1))
-        parts = (take(some) for some in _parts(n_rows))
+        parts: Iterator[Any] = (take(some) for some in _parts(n_rows))
         if isinstance(sample, np.ndarray):
             if self.holds(sample):
                 return take(slice(n_rows))
