@@ -114,5 +114,11 @@ def test_memory_is_that_of_a_fit(monkeypatch):
     )
     plan = LargePlan(n_nodes=400, n_edges=2_000, repetitions=1, max_epochs=2, n_layers=2)
     (fit,) = measure_large(plan, timed=[], fitted=["adagcn"], tick=no_tick)
-    assert asked == [(400, 2_000, 0)]
+    assert asked == [(400, 2_000, 0, {})]
     assert fit.facts["peak_over_data"] == 5 / fit.facts["data_bytes"]
+
+
+def test_the_memory_is_that_of_the_settings():
+    task, plan = large._short_fit(600, 3_000, 0, {"hidden_units": 7})
+    assert large._settings("adagcn", plan)["hidden_units"] == 7
+    assert (plan.max_epochs, plan.n_layers, task.graph.n_nodes) == (3, 3, 600)

@@ -176,6 +176,7 @@ def test_start_compares_fresh_processes(run_cli, monkeypatch):
         (["large", "--fits", "apnp"], "Did you mean 'appnp'?"),
         (["speed", "--datasets", "coar"], "cora"),
         (["scale", "--axes", "node"], "Did you mean 'nodes'?"),
+        (["estimates", "--full", "--repetitions", "2"], "--full and --repetitions would do no"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_at_once(run_cli, words, message):

@@ -113,8 +113,12 @@ def test_what_a_choice_decides_is_trained_after_it(tmp_path):
     rows = [{"label": "c", "model": "logistic", "grid": {"C": [0.01, 100.0]}, "grid_splits": 1}]
     cells = plan(toy.toy_spec(rows=rows, n_splits=3, n_inits=1), toy.GRAPHS)
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
-        results = train_missing(cells, toy.GRAPHS, ledger)
+        told = []
+        results = train_missing(
+            cells, toy.GRAPHS, ledger, progress=lambda *each: told.append(each[:2])
+        )
         assert not missing_runs(cells, ledger)
+    assert told == [(n, 4) for n in range(5)]  # one count for both rounds
     tried = [results[run.key].stop_accuracy for run in cells[0].runs[:2]]
     better = cells[0].runs[int(np.argmax(tried))].params["C"]
     trained = [(run.split[-1], run.params["C"]) for run in cells[0].runs if run.key in results]

@@ -297,6 +297,17 @@ def test_the_notes_say_which_rows_are_significantly_below_a_control():
     assert not [each for each in accuracy_table(without, found).notes if "below" in each]
 
 
+def test_a_row_without_runs_is_not_said_to_be_above_a_control():
+    rows = {"AdaGCN": [0.8, 0.7, 0.8, 0.7], "control": [0.5, 0.6, 0.5, 0.6]}
+    spec, found = scored(rows, controls=["control"])
+    nothing = [replace(each, finished=()) for each in found]
+    one = [replace(each, finished=each.finished[:1]) for each in found]
+    for some in (nothing, one, [found[0], nothing[1]]):
+        notes = accuracy_table(spec, some).notes
+        assert "Not below control so far, with runs missing: AdaGCN." in notes
+        assert not [each for each in notes if each.startswith("Nowhere")]
+
+
 def test_fresh_runs_are_scored_on_unseen_nodes_as_well():
     spec = toy.toy_spec(n_splits=1, n_inits=1)
     (cell, _) = plan(spec, toy.GRAPHS)

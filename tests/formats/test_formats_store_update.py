@@ -413,3 +413,9 @@ def test_a_kill_at_any_instant_leaves_the_old_or_the_new_store(tmp_path):
         at += 4
     assert seen == {old, new}
     assert at > 9
+
+
+def test_loops_and_pairs_that_were_there_are_counted(tmp_path):
+    store = built(tmp_path, edges=np.array([[0, 1], [1, 2], [2, 2]]))
+    with pytest.warns(GraphNotice, match="2 new edges there already"):
+        store.update(edges=np.array([[1, 0], [2, 2]]))

@@ -30,6 +30,13 @@ def make_block(step, plan):
     return done
 
 
+def deadly_block(step, plan):
+    """Make a block as ever, but one of them kills whoever tries."""
+    if step.hop == 2 and step.block == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return _make_block(step, plan)
+
+
 def train_shard(shard, job, rank, before, report):
     """Train as ever, but let the second worker be killed after the first checkpoint, once."""
 

@@ -120,6 +120,29 @@ def test_a_worker_that_is_killed_in_a_hop_costs_its_blocks_alone(
     assert min(made.values()) == 2
 
 
+def test_a_block_that_kills_every_worker_is_named_and_costs_no_other(graph, tmp_path):
+    lines = told_by(
+        """
+        from adagcn.errors import ResourceError
+        make_block = stored_hops.make_block
+        stored_hops.make_block = fit_jobs.deadly_block
+        try:
+            fit(name="processes", workers=2)
+        except ResourceError as error:
+            print(error)
+        made = []
+        stored_hops.make_block = lambda step, plan: made.append(str(step)) or make_block(step, plan)
+        model, _ = fit(name="serial")
+        print(made.count("block 1 of hop 2"), made[0])
+        print(model.model_digest_)
+        """,
+        tmp_path,
+    )
+    assert "worker processes died repeatedly on 1 of" in lines[0]
+    assert "first item: block 1 of hop 2" in lines[0]
+    assert lines[1:] == ["2 block 1 of hop 2", in_memory(graph).split()[0]]
+
+
 def test_a_worker_that_is_killed_in_training_changes_no_bit(graph, tmp_path):
     pytest.importorskip("ray", reason="Ray is not installed")
     lines = told_by(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
-from contextlib import suppress
+import time
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 
 import adagcn
 from adagcn import AdaGCNClassifier, Graph, InputError, ResourceError, estimate
+from adagcn.bench.memory import watched
 from adagcn.data import planted_partition
 from adagcn.engines import Serial, engine_named
 from adagcn.engines.memory import MemoryLimit
@@ -22,6 +25,7 @@ from adagcn.engines.ray_cluster import RayTasks
 from adagcn.models.estimates.file_sizes import sizes_of_data
 from adagcn.models.estimates.graph_sizes import GraphSizes
 from adagcn.models.estimates.worker_memory import Workers
+from adagcn.propagation.hop_workplace import hops_shared
 
 DENSE = GraphSizes(
     n_nodes=200_000,
@@ -181,6 +185,25 @@ def test_a_store_takes_less_memory_and_some_disk():
     assert in_memory.disk_bytes == 0
 
 
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_the_disk_of_a_store_is_told_with_and_without_room(tmp_path, is_shared):
+    graph = planted_partition(n_nodes=2_000, n_classes=3, n_features=128, seed=0)
+    graph.to_store(tmp_path / "store")
+    stored = Graph.from_store(tmp_path / "store")
+    settings = {"n_layers": 6, "max_epochs": 2}
+    ids, labels = stored.ids_and_labels(np.arange(200))
+    found = estimate(stored, preset="tuned", settings=settings, n_train=200, n_stop=0)
+    model = AdaGCNClassifier(stored, preset="tuned", random_state=0, **settings)
+    with watched(tmp_path / "store") as seen, hops_shared() if is_shared else nullcontext():
+        model.fit(ids, labels)
+        gc.collect()
+        time.sleep(0.1)  # for the last look
+    if is_shared:
+        assert found.most_disk_bytes == pytest.approx(seen.disk, rel=0.1)
+    else:  # both hops are there for an instant only
+        assert seen.disk <= found.disk_bytes < 0.5 * found.most_disk_bytes
+
+
 def test_processes_on_this_machine_are_workers():
     assert Workers.of(Serial()) == Workers()
     assert Workers.of(engine_named("processes", workers=3)) == Workers(hops=3)
@@ -229,6 +252,21 @@ def test_cheaper_settings_are_cheaper_and_can_be_set():
     assert [each.peak_bytes for each in found.cheaper] == sorted(
         each.peak_bytes for each in found.cheaper
     )
+
+
+def test_the_time_of_a_cheaper_network_is_its_own():
+    """Seven in eight hidden units fewer save most of an epoch."""
+    wide = {"hidden_units": 1024, "n_layers": 4}
+    found = estimate(DENSE, preset="tuned", settings=wide, n_train=2_000, timed=True)
+    (narrow,) = [each for each in found.cheaper if each.change.settings == {"hidden_units": 128}]
+    assert narrow.seconds < 0.6 * found.fit_seconds
+
+
+def test_a_change_to_a_network_costs_its_epochs():
+    """The ridge of `instant` has none: that its own rates have no epochs must not help others."""
+    few = replace(DENSE, n_nodes=2_000, n_stored=8_000, n_features=1_000)
+    found = estimate(few, preset="instant", n_train=1_000, timed=True)
+    assert "tuned" not in {each.change.settings.get("preset") for each in found.cheaper}
 
 
 def test_wide_numbers_may_be_narrower():

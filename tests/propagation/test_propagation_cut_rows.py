@@ -117,12 +117,21 @@ def test_blocks_of_another_adjacency_are_removed(tmp_path):
     np.testing.assert_array_equal(hop.rows(EVERYBODY), memory_hop(graph(seed=2), 1))
 
 
-def test_columns_far_apart_are_sorted_instead_of_marked():
+@pytest.mark.parametrize(("span", "is_sorted"), [(50, False), (10**7, True)])
+@pytest.mark.parametrize("first", [0, 10**8])
+def test_columns_far_apart_are_sorted_and_others_marked(monkeypatch, span, is_sorted, first):
     from adagcn.propagation.row_blocks import _renumbered
 
-    rng = np.random.default_rng(0)
-    for span in (50, 10**7):
-        columns = rng.integers(0, span, 500) + 1000
-        halo, places = _renumbered(columns)
-        np.testing.assert_array_equal(halo, np.unique(columns))
-        np.testing.assert_array_equal(halo[places], columns)
+    columns = np.random.default_rng(0).integers(0, span, 500) + first
+    wanted, unique, asked = np.unique(columns), np.unique, []
+    monkeypatch.setattr(np, "unique", lambda *a, **k: asked.append(a) or unique(*a, **k))
+    halo, places = _renumbered(columns)
+    assert bool(asked) == is_sorted
+    np.testing.assert_array_equal(halo, wanted)
+    np.testing.assert_array_equal(halo[places], columns)
+
+
+def test_no_columns_have_no_halo():
+    from adagcn.propagation.row_blocks import _renumbered
+
+    assert [len(each) for each in _renumbered(np.empty(0, dtype=np.int32))] == [0, 0]

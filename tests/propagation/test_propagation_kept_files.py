@@ -111,6 +111,19 @@ def test_kept_hops_follow_an_update_to_the_bit(update, directed, how, tmp_path):
     assert_same_hops(store, **how)  # once more, from what is kept now
 
 
+def test_the_log_tells_linked_blocks_from_made_ones(tmp_path, caplog):
+    store = ring(tmp_path)
+    source_of(store).keep_hops(N_HOPS)
+    store.update(edges=np.array([[10, 200]]))
+    caplog.clear()
+    with caplog.at_level("DEBUG", logger="adagcn"):
+        hop = source_of(store).first().next()
+    told = [(record.args["event"], record.args.get("found")) for record in caplog.records]
+    n_blocks = len(hop._plan.blocks)
+    assert told[0] == ("hop", 0)
+    assert sorted(event for event, _ in told[1:]) == ["block"] * 2 + ["linked"] * (n_blocks - 2)
+
+
 def test_several_updates_before_the_hops_are_asked_for(tmp_path):
     store = ring(tmp_path)
     source_of(store).keep_hops(N_HOPS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import math
 import os
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from scipy import sparse
 from adagcn import Graph
 from adagcn.data import planted_partition
 from adagcn.engines import engine_named, using
+from adagcn.errors import ResourceError
 from adagcn.formats.row_norms import hellinger_rows
 from adagcn.propagation import hop_workplace, row_blocks, stored_hops
 from adagcn.propagation.hop_workplace import Workplace, hops_shared
@@ -297,6 +300,53 @@ def test_the_folder_of_the_hops_cannot_be_written(tmp_path):
     (folder / "hops").write_text("a file in the way")
     with pytest.raises(OSError, match="could not be made"):
         StoredSource(folder, None, "none", None).first()
+
+
+@pytest.mark.parametrize("name", ["lock", "hop-0001/blocks.jsonl"])
+def test_a_file_of_the_hops_cannot_be_written(tmp_path, name):
+    source = StoredSource(stored(dense_graph(), tmp_path), None, "none", None)
+    (source.store / "hops" / source.key / name).mkdir(parents=True)  # in the way
+    with pytest.raises(ResourceError, match=rf"{name}' could not be written: Is a directory"):
+        source.first().next()
+
+
+def test_a_full_disk_in_a_hop_costs_the_block_in_work(tmp_path, monkeypatch):
+    graph = dense_graph()
+    hop = StoredSource(stored(graph, tmp_path), None, "none", None).first().next()
+    synced, sync = [], os.fsync
+
+    def full_after_three_blocks(handle):
+        synced.append(handle)
+        if len(synced) > 6:  # a file and its folder each
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full_after_three_blocks)
+        with pytest.raises(ResourceError, match=r"block-000003\.npy' could not be written"):
+            hop.next()
+    made, make = [], stored_hops.make_block
+    monkeypatch.setattr(
+        stored_hops, "make_block", lambda step, plan: made.append(step.block) or make(step, plan)
+    )
+    n_blocks = len(hop._plan.blocks)
+    rows = hop.next().rows(np.arange(graph.n_nodes))
+    assert made == list(range(3, n_blocks))
+    memory = MemorySource(graph.features, graph.adjacency).first().next().next()
+    np.testing.assert_array_equal(rows, memory.rows(np.arange(graph.n_nodes)))
+
+
+def test_hops_may_outlive_their_store(tmp_path, monkeypatch):
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    for shared in (nullcontext(), hops_shared()):
+        folder = stored(dense_graph(), tmp_path)
+        with shared:
+            hop = StoredSource(folder, None, "none", None).first().next()
+            shutil.rmtree(folder)
+            del hop
+            gc.collect()
+    assert not said
 
 
 def test_a_store_that_is_made_anew_is_read_anew(tmp_path):

@@ -327,17 +327,29 @@ def _fit_facts(fits: Sequence[_Fit]) -> dict[str, Any]:
 
 def _peak(plan: LargePlan, seed: int) -> int | None:
     """Return the bytes that graph, features and AdaGCN's fit take beyond the bare interpreter."""
+    settings = plan.settings.get("adagcn", {})
     return peak_growth(
-        make_large_task,
+        _short_fit,
         _fit_a_little,
-        (plan.n_nodes, plan.n_edges, seed),
-        warm_up=(600, 3_000, seed),
+        (plan.n_nodes, plan.n_edges, seed, settings),
+        warm_up=(600, 3_000, seed, settings),
     )
 
 
-def _fit_a_little(task: Task) -> None:
-    """Fit a few layers for a few epochs: further ones keep only predictions on stopping nodes."""
-    fit_whole(task, "adagcn", LargePlan(max_epochs=3, n_layers=3), task.seed)
+def _short_fit(
+    n_nodes: int, n_edges: int, seed: int, settings: Mapping[str, Any]
+) -> tuple[Task, LargePlan]:
+    """Return a task, and a few layers for a few epochs, unless the settings say otherwise.
+
+    Further layers keep only predictions on stopping nodes.
+    """
+    plan = LargePlan(max_epochs=3, n_layers=3, settings={"adagcn": settings})
+    return make_large_task(n_nodes, n_edges, seed), plan
+
+
+def _fit_a_little(made: tuple[Task, LargePlan]) -> None:
+    task, plan = made
+    fit_whole(task, "adagcn", plan, task.seed)
 
 
 def _name(task: Task) -> str:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
@@ -109,10 +110,13 @@ class Watched:
         Bytes of memory beyond mapped files, where Linux tells.
     disk : int
         Bytes of files that came into a folder.
+    own_seconds : float
+        CPU time of the watching itself.
     """
 
     peak: int | None = None
     disk: int = 0
+    own_seconds: float = 0.0
 
 
 @contextmanager
@@ -132,6 +136,7 @@ def watched(folder: Path | None = None) -> Iterator[Watched]:
             if seen is not None and found.peak is not None:
                 found.peak = max(found.peak, seen)
             found.disk = max(found.disk, _bytes_below(folder) - before)
+        found.own_seconds = time.thread_time()
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -144,9 +149,10 @@ def watched(folder: Path | None = None) -> Iterator[Watched]:
 
 def _bytes_below(folder: Path | None) -> int:
     n_bytes = 0
-    for path in folder.rglob("*") if folder is not None else ():
-        with suppress(OSError):  # it may be gone meanwhile
-            n_bytes += path.stat().st_size if path.is_file() else 0
+    for place, _, names in os.walk(folder) if folder is not None else ():  # minds no lost folder
+        for name in names:
+            with suppress(OSError):  # it may be gone meanwhile
+                n_bytes += Path(place, name).stat().st_size
     return n_bytes
 
 

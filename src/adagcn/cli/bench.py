@@ -78,6 +78,14 @@ class BenchOptions:
                 fix="change the ending",
             )
 
+    def refuse_sizes(self, why: str) -> None:
+        """Refuse --full and --repetitions where they would do nothing."""
+        given = {"--full": self.full, "--repetitions": self.repetitions is not None}
+        names = [name for name, is_given in given.items() if is_given]
+        if names:
+            problem = f"{' and '.join(names)} would do nothing: {why}"
+            raise InputError("AGC-I1215", problem, fix="leave it out")
+
     def changed(self, plan: Any, **more: Any) -> Any:
         """Return the plan with the changes that were asked for."""
         asked = {} if self.repetitions is None else {"repetitions": self.repetitions}
@@ -472,6 +480,7 @@ def estimates(
 ) -> None:
     """Compare the memory, disk and time that adagcn estimate tells with those of real fits."""
     options.check()
+    options.refuse_sizes("every case has one size and is fitted once")
     from adagcn.bench.estimate_cases import CASES, cases_named
     from adagcn.bench.estimates import EstimatesPlan, measure_estimates
 

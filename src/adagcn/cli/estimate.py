@@ -178,7 +178,7 @@ def _show(found: Estimate) -> None:
                 ("model", f"{found.model}, preset {found.preset}"),
                 ("labels", f"{found.n_train:,} trained on, {found.n_stop:,} stopped on"),
                 ("peak memory", _memory_words(found)),
-                *([("disk", f"{in_gib(found.disk_bytes)} for hops")] if found.disk_bytes else []),
+                *([("disk", _disk_words(found))] if found.disk_bytes else []),
                 ("CPU time", _time_words(found)),
                 ("limit", "not known" if found.limit is None else str(found.limit)),
                 ("fits", _verdict(found)),
@@ -217,6 +217,15 @@ def _verdict(found: Estimate) -> str:
     return (
         f"{_YES_NO[found.fits]}: {in_gib(more)} more than now, of {in_gib(found.limit.room)} left"
     )
+
+
+def _disk_words(found: Estimate) -> str:
+    from adagcn.engines.memory import in_gib
+
+    least, most = in_gib(found.disk_bytes), in_gib(found.most_disk_bytes)
+    if least == most:
+        return f"{least} for hops"
+    return f"{least} for hops, up to {most} where there is room for all of them"
 
 
 def _time_words(found: Estimate) -> str:

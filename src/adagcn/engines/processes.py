@@ -70,7 +70,7 @@ class Processes:
                 "AGC-R901",
                 f"worker processes died repeatedly on {len(deadly):,} of "
                 f"{counted(len(items), 'item')}",
-                got=f"first item: {deadly[0][1]!r}",
+                got=f"first item: {deadly[0][1]}",
                 fix="free memory or use fewer workers, and run again to continue",
             )
         if driver.errors:

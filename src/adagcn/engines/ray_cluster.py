@@ -120,7 +120,7 @@ class _Flight:
                 "AGC-R921",
                 f"workers of Ray died repeatedly on {len(self._deadly):,} of "
                 f"{counted(len(self._items), 'item')}",
-                got=f"first item: {self._deadly[0]!r}",
+                got=f"first item: {self._deadly[0]}",
                 fix="give the machines more memory or run fewer tasks at a time, and run again to "
                 "continue",
             )

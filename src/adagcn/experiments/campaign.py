@@ -202,9 +202,11 @@ def train_missing(
         **graphs,
         **{split.digest: split for cell in cells for split in cell.splits},
     }
+    clock = None
     while missing := missing_runs(cells, ledger, metric):
         unmeasured = {run.key for run in unmeasured_runs(cells, ledger, metric)}
-        _train(missing, unmeasured, shared, ledger, engine or Serial(), progress)
+        clock = clock or _Clock(len(_left(cells, ledger, metric, foreseen=True)), progress)
+        _train(missing, unmeasured, shared, ledger, engine or Serial(), clock)
     return ledger.results(run for cell in cells for run in cell.runs)
 
 
@@ -214,10 +216,9 @@ def _train(
     shared: Mapping[str, Any],
     ledger: Ledger,
     engine: Engine,
-    progress: Progress | None,
+    clock: _Clock,
 ) -> None:
     """Train these runs and save each; measures are added to those that lack nothing else."""
-    clock = _Clock(len(missing), progress)
 
     def keep(position: int, result: RunResult) -> None:
         run = missing[position]
@@ -239,13 +240,19 @@ def missing_runs(
     First initializations come first, then split by split: all cells of a table fill up together,
     so that an interrupted table compares like with like and the time left is estimated fairly.
     """
-    cells = list(cells)
+    left = _left(list(cells), ledger, metric, foreseen=False)
+    return sorted(left, key=lambda run: (run.init, parse_split(run.split).number))
+
+
+def _left(
+    cells: Sequence[PlannedCell], ledger: Ledger, metric: Metric, *, foreseen: bool
+) -> list[Run]:
+    """Return the runs that are due (:meth:`PlannedCell.due`) and not finished, each once."""
     done = ledger.results(run for cell in cells for run in cell.runs)
-    by_key = {run.key: run for cell in cells for run in cell.due(done)}
-    left = [
+    by_key = {run.key: run for cell in cells for run in cell.due(done, foreseen=foreseen)}
+    return [
         run for key, run in by_key.items() if key not in done or _is_unmeasured(done[key], metric)
     ]
-    return sorted(left, key=lambda run: (run.init, parse_split(run.split).number))
 
 
 def unmeasured_runs(cells: Iterable[PlannedCell], ledger: Ledger, metric: Metric) -> list[Run]:

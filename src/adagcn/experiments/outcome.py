@@ -201,10 +201,10 @@ def against_best(found: Sequence[CellOutcome]) -> list[tuple[CellOutcome, Paired
     return made
 
 
-def below_controls(
+def against_controls(
     found: Sequence[CellOutcome], controls: Sequence[str]
-) -> list[tuple[CellOutcome, CellOutcome, PairedComparison]]:
-    """Compare every row with the controls, and return where it is significantly below one.
+) -> list[tuple[CellOutcome, CellOutcome, PairedComparison | None]]:
+    """Compare every row with the controls.
 
     Parameters
     ----------
@@ -215,19 +215,16 @@ def below_controls(
 
     Returns
     -------
-    list of (CellOutcome, CellOutcome, PairedComparison)
-        A cell, a control on the same column, and their difference, whose interval over splits lies
-        below zero.
+    list of (CellOutcome, CellOutcome, PairedComparison or None)
+        A cell, a control on the same column, and their difference; None if they share no split.
     """
-    made = []
-    for each in (each for each in found if each.cell.row.label not in controls):
-        for other in found:
-            row, column = other.cell.row, other.cell.column
-            if row.label in controls and column == each.cell.column:
-                pair = _paired(each, other)
-                if pair is not None and pair.interval is not None and pair.interval[1] < 0.0:
-                    made.append((each, other, pair))
-    return made
+    return [
+        (each, other, _paired(each, other))
+        for each in found
+        if each.cell.row.label not in controls
+        for other in found
+        if other.cell.row.label in controls and other.cell.column == each.cell.column
+    ]
 
 
 def _half(each: CellOutcome, remainder: int) -> CellOutcome:

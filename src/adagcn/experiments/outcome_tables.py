@@ -7,7 +7,7 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
-from adagcn.experiments.outcome import CellOutcome, against_best, below_controls, most_labels
+from adagcn.experiments.outcome import CellOutcome, against_best, against_controls, most_labels
 from adagcn.experiments.runs import RunResult
 from adagcn.experiments.spec import Column, Row, Spec
 from adagcn.experiments.statistics import PairedComparison
@@ -205,15 +205,21 @@ def _controls(spec: Spec, found: Sequence[CellOutcome]) -> list[str]:
     if not controls:
         return []
     below: dict[str, list[str]] = {row.label: [] for row in spec.rows if row.label not in controls}
-    for each, other, pair in below_controls(found, controls):
-        points = f"{100 * pair.difference:+.2f}".replace("-", "−")
-        where = f"{other.cell.row.label} on {each.cell.column.label} ({points})"
-        below[each.cell.row.label].append(where)
+    is_open: set[str] = set()
+    for each, other, pair in against_controls(found, controls):
+        if pair is None or pair.interval is None:  # runs are missing
+            is_open.add(each.cell.row.label)
+        elif pair.interval[1] < 0.0:
+            points = f"{100 * pair.difference:+.2f}".replace("-", "−")
+            where = f"{other.cell.row.label} on {each.cell.column.label} ({points})"
+            below[each.cell.row.label].append(where)
     names = " or ".join(controls)
-    clear = [label for label, places in below.items() if not places]
+    clear = [label for label, places in below.items() if not places and label not in is_open]
+    unsure = [label for label, places in below.items() if not places and label in is_open]
     return [
         *(f"{label} is below {', '.join(places)}." for label, places in below.items() if places),
         *([f"Nowhere below {names}: {', '.join(clear)}."] if clear else []),
+        *([f"Not below {names} so far, with runs missing: {', '.join(unsure)}."] if unsure else []),
         "Below: the 95 % interval over splits of the paired difference lies below zero.",
     ]
 

@@ -39,22 +39,36 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     # A hidden name with a random part: two writers of one file never share a temporary file.
     draft = final.with_name(f".{final.name}.{secrets.token_hex(6)}.tmp")
     try:
-        with draft.open("xb") as handle:
-            yield handle
-            handle.flush()
-            os.fsync(handle.fileno())
-        draft.replace(final)
-        _sync_folder(final.parent)
+        with writing(final):
+            with draft.open("xb") as handle:
+                yield handle
+                handle.flush()
+                os.fsync(handle.fileno())
+            draft.replace(final)
+            _sync_folder(final.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say which file could not be written where the system refuses.
+
+    Raises
+    ------
+    ResourceError
+        If the disk is full, or the folder is missing or not writable.
+    """
+    try:
+        yield
     except AdaGCNError:
         raise
     except OSError as error:
         raise ResourceError(
             "AGC-R200",
-            f"the file {str(final)!r} could not be written: {error.strerror or error}",
+            f"the file {str(path)!r} could not be written: {error.strerror or error}",
             fix="check that its folder exists, is writable and has free space",
         ) from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def write_bytes(path: str | os.PathLike[str], payload: bytes) -> None:

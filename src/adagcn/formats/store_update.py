@@ -233,7 +233,7 @@ class _Update:
         self._check_gone(gone, counts)
         both_ways = rules.directed not in ("keep", "reverse")
         if counts.again:
-            n_again = counts.again // 2 if both_ways else counts.again
+            n_again = counts.edges_again(directed=not both_ways)
             phrase = f"{counted(n_again, 'new edge')} there already, the larger weight kept"
             self.read.changes.note(phrase, surprising=True)
         return not both_ways and not self._is_symmetric(new, gone)

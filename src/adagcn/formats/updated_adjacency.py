@@ -33,22 +33,31 @@ class MergeCounts:
         Entries that were there already.
     added, removed : int
         Entries that are new, and entries that are gone.
-    loops_added, loops_removed : int
+    loops_again, loops_added, loops_removed : int
         How many of these are self-loops.
     """
 
     again: int = 0
     added: int = 0
     removed: int = 0
+    loops_again: int = 0
     loops_added: int = 0
     loops_removed: int = 0
 
     def edges(self, *, directed: bool) -> tuple[int, int]:
         """Return how many edges are new and gone; without directions a pair counts once."""
-        if directed:
-            return self.added, self.removed
-        added = (self.added - self.loops_added) // 2 + self.loops_added
-        return added, (self.removed - self.loops_removed) // 2 + self.loops_removed
+        return (
+            _edges(self.added, self.loops_added, directed=directed),
+            _edges(self.removed, self.loops_removed, directed=directed),
+        )
+
+    def edges_again(self, *, directed: bool) -> int:
+        """Return how many edges were there already."""
+        return _edges(self.again, self.loops_again, directed=directed)
+
+
+def _edges(n_entries: int, n_loops: int, *, directed: bool) -> int:
+    return n_entries if directed else (n_entries - n_loops) // 2 + n_loops
 
 
 def merged_rows(
@@ -120,7 +129,7 @@ def _without(
         return block
     left = ~np.isin(_places(block, start), some, assume_unique=True)
     counts.removed += int(np.count_nonzero(~left))
-    counts.loops_removed += int(np.count_nonzero(some // n_nodes == some % n_nodes))
+    counts.loops_removed += _n_loops(some, n_nodes)
     ends = np.concatenate([[0], np.cumsum(left)])[block.indptr]
     kept = sparse.csr_array((block.data[left], block.indices[left], ends), shape=block.shape)
     kept.has_canonical_format = True
@@ -145,10 +154,15 @@ def _with(
         pairs = np.column_stack([again // n_nodes, again % n_nodes])
         raise _already_there(len(again), first_few(pairs), duplicates)
     counts.again += len(again)
+    counts.loops_again += _n_loops(again, n_nodes)
     fresh = wanted[~there]
     counts.added += len(fresh)
-    counts.loops_added += int(np.count_nonzero(fresh // n_nodes == fresh % n_nodes))
+    counts.loops_added += _n_loops(fresh, n_nodes)
     return sparse.csr_array(block.maximum(new))
+
+
+def _n_loops(places: NDArray[np.int64], n_nodes: int) -> int:
+    return int(np.count_nonzero(places // n_nodes == places % n_nodes))
 
 
 def _already_there(n_again: int, pairs: list[list[int]], duplicates: str) -> InputError:

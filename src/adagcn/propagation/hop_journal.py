@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 
+from adagcn.formats.atomic import writing
 from adagcn.formats.build_folder import make_folder
 from adagcn.formats.graph_store import StoredFile
 from adagcn.propagation.hop_steps import Done, Step, StepPlan
@@ -64,19 +65,26 @@ class Journal:
         """Return how many values are stored in all."""
         return sum(each.n_stored for each in self._done.values())
 
-    def add(self, step: Step, done: Done) -> None:
-        """Write down that a block is finished."""
+    def add(self, step: Step, done: Done, *, is_linked: bool = False) -> None:
+        """Write down that a block is finished: made, or the file of an earlier graph."""
         self._done[step.block] = done
-        with (self._folder / JOURNAL).open("a", encoding="utf-8") as handle:
+        path = self._folder / JOURNAL
+        with writing(path), path.open("a", encoding="utf-8") as handle:
             handle.write(_line(step.block, done))
         facts = {"hop": step.hop, "block": step.block, "rows_read": done.n_read, "host": done.host}
+        if is_linked:
+            said = "block %(block)d of hop %(hop)d is that of the earlier graph"
+            logger.debug(said, {"event": "linked", **facts})
+            return
         logger.debug("block %(block)d of hop %(hop)d is made", {"event": "block", **facts})
 
     def replace(self, done: list[Done]) -> None:
         """Write down blocks that take the place of all others."""
         self._done = dict(enumerate(done))
         lines = "".join(_line(block, each) for block, each in self._done.items())
-        (self._folder / JOURNAL).write_text(lines, encoding="utf-8")
+        path = self._folder / JOURNAL
+        with writing(path):
+            path.write_text(lines, encoding="utf-8")
 
 
 def _line(block: int, done: Done) -> str:

@@ -44,7 +44,7 @@ class Refill:
             twin = _block_of(self._ends, rows)
             if there is not None and twin is not None and not len(nodes):
                 done = _linked(there.done(twin), kept, plan.files(number, is_sparse=False), block)
-                journal.add(Step(number, block, False), done)
+                journal.add(Step(number, block, False), done, is_linked=True)
             else:
                 patches.append(Patch(number, block, nodes, kept))
         if patches:

@@ -202,6 +202,10 @@ class Step:
     block: int
     from_sparse: bool
 
+    def __str__(self) -> str:
+        """Return what people call it."""
+        return f"block {self.block} of hop {self.hop}"
+
 
 @dataclass(frozen=True)
 class Done:
@@ -246,6 +250,10 @@ class Patch:
     block: int
     nodes: NDArray[np.int64]
     kept: HopFiles
+
+    def __str__(self) -> str:
+        """Return what people call it."""
+        return f"block {self.block} of hop {self.hop}"
 
 
 def patch_block(step: Patch, plan: StepPlan) -> Done:

@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO
 
+from adagcn.formats.atomic import writing
 from adagcn.formats.build_folder import is_held, make_folder
 from adagcn.propagation.hop_refill import Refill
 from adagcn.propagation.kept_files import RECORD
@@ -112,10 +113,11 @@ def _claimed(folder: Path) -> tuple[Path, IO[bytes]]:
 
 def _locked(path: Path) -> IO[bytes] | None:
     """Return an open file that this process alone holds; None if another one does or did."""
-    try:
-        handle = path.open("ab")
-    except FileNotFoundError:  # its folder is gone
-        return None
+    with writing(path):
+        try:
+            handle = path.open("ab")
+        except FileNotFoundError:  # its folder is gone
+            return None
     if is_held(handle) and os.fstat(handle.fileno()).st_nlink:  # else removed since it was opened
         return handle
     handle.close()
@@ -123,11 +125,13 @@ def _locked(path: Path) -> IO[bytes] | None:
 
 
 def _leave(folder: Path, lock: IO[bytes], shared: SharedHops | None, hop_bytes: int) -> None:
-    if shared is not None and _has_room(folder, shared, hop_bytes):
-        shared.folders.add(folder)
-    elif not is_kept(folder):
-        _remove_folder(folder)
-    lock.close()
+    with lock:
+        if not folder.is_dir():  # the store is gone
+            return
+        if shared is not None and _has_room(folder, shared, hop_bytes):
+            shared.folders.add(folder)
+        elif not is_kept(folder):
+            _remove_folder(folder)
 
 
 def _remove_folder(folder: Path) -> None:
@@ -136,7 +140,8 @@ def _remove_folder(folder: Path) -> None:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         elif path.name != "lock":
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
     with suppress(OSError):  # it has a new owner
         (folder / "lock").unlink()
         folder.rmdir()

@@ -252,8 +252,8 @@ def propagator_rows(
 
 def _renumbered(columns: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the distinct columns in ascending order, and the place of every column among them."""
-    first = int(columns.min(initial=0))
-    span = int(columns.max(initial=-1)) + 1 - first
+    first, last = (int(columns.min()), int(columns.max())) if len(columns) else (0, -1)
+    span = last + 1 - first
     if span > _SPAN * len(columns):
         halo, places = np.unique(columns, return_inverse=True)
         return halo, places

@@ -257,6 +257,7 @@ class StoredHop:
             raise used_up()
         number, plan = self.number + 1, self._plan
         journal = Journal(plan, number)
+        journal.tell()
         refill = self._place.refill
         if refill is not None:
             refill.fill(plan, number, journal, is_sparse=self._is_sparse)
@@ -265,7 +266,6 @@ class StoredHop:
             for block in range(len(plan.blocks))
             if block not in journal.whole()
         ]
-        journal.tell()
         if steps:
             current_engine().map(
                 make_block,

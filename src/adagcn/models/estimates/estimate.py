@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -30,7 +30,7 @@ from adagcn.models.estimates.fit_memory import (
 from adagcn.models.estimates.graph_sizes import GraphSizes
 from adagcn.models.estimates.moments import LabelCounts, Moment, peaks
 from adagcn.models.estimates.rate_samples import Sample
-from adagcn.models.estimates.rates import Rates, Work, measured_rates
+from adagcn.models.estimates.rates import Rates, Work, measured_rates, rates_of_other_work
 from adagcn.models.estimates.stored_memory import StoredMemory
 from adagcn.models.estimates.stored_seconds import StoredSeconds
 from adagcn.models.estimates.worker_memory import Workers
@@ -77,7 +77,9 @@ class Estimate:
     phases : tuple of Phase
         In the order of a fit; the last one is a prediction for all nodes.
     disk_bytes : int
-        What hops in files take, where the graph is in a store; else 0.
+        What hops in files take at least, where the graph is in a store; else 0.
+    most_disk_bytes : int
+        The same if the disk has room for all hops: one command keeps them for what follows.
     seconds : mapping or None
         CPU seconds of each phase on one thread; None if they were not asked for or are not known.
     most_seconds : float or None
@@ -102,6 +104,7 @@ class Estimate:
     base_bytes: int
     phases: tuple[Phase, ...]
     disk_bytes: int
+    most_disk_bytes: int
     seconds: Mapping[str, float] | None
     most_seconds: float | None
     limit: MemoryLimit | None
@@ -144,6 +147,7 @@ class Estimate:
             "workers": self.n_workers,
             "phases": [asdict(phase) for phase in self.phases],
             "disk_bytes": self.disk_bytes,
+            "most_disk_bytes": self.most_disk_bytes,
             "cpu_seconds": None if self.seconds is None else dict(self.seconds),
             "fit_cpu_seconds": self.fit_seconds,
             "most_fit_cpu_seconds": self.most_seconds,
@@ -227,10 +231,10 @@ def estimate(  # noqa: PLR0913
     check_estimable(fitted)
     labels = _label_counts(question.sizes, n_train, n_stop)
     memory = fit_memory(fitted, question.sizes, labels, question.workers)
-    rates = _rates(fitted, memory) if timed else None
-    now = question.cost(fitted, labels, rates, Change())
+    machine = _Machine.measured(fitted, memory) if timed else None
+    now = question.cost(fitted, labels, machine, Change())
     changes = possible_changes(fitted, question.sizes, labels)
-    cost = partial(question.cost, fitted, labels, rates)
+    cost = partial(question.cost, fitted, labels, machine)
     return Estimate(
         model=fitted.model_key,
         preset=str(fitted.preset),
@@ -240,8 +244,9 @@ def estimate(  # noqa: PLR0913
         base_bytes=round(question.base(fitted)),
         phases=tuple(question.phases(fitted, memory)),
         disk_bytes=now.disk_bytes,
-        seconds=_seconds(memory, rates),
-        most_seconds=_fit_seconds(_seconds(memory, rates, to_the_last_epoch=True)),
+        most_disk_bytes=round(memory.most_disk_bytes) if isinstance(memory, StoredMemory) else 0,
+        seconds=_seconds(memory, machine),
+        most_seconds=_fit_seconds(_seconds(memory, machine, to_the_last_epoch=True)),
         limit=tightest_limit(),
         held_bytes=question.held,
         cheaper=cheaper_of(changes, cost, now),
@@ -284,13 +289,17 @@ class _Question:
         found = [_phase(moment, start) for moment in peaks(moments)]
         return [*(reading if self.reading else []), *found]
 
-    def cost(self, model: Any, labels: LabelCounts, rates: Rates | None, change: Change) -> Cheaper:
+    def cost(
+        self, model: Any, labels: LabelCounts, machine: _Machine | None, change: Change
+    ) -> Cheaper:
         """Return what the fit costs with something changed."""
         changed = clone(model).set_params(**change.settings)
         memory = fit_memory(changed, change.on(self.sizes), labels, self.workers)
         peak = max(phase.n_bytes for phase in self.phases(changed, memory))
         disk = memory.disk_bytes if isinstance(memory, StoredMemory) else 0.0
-        seconds = None if change.to_store else _seconds(memory, rates)  # files were not measured
+        if change.to_store or machine is None:  # files were not measured
+            return Cheaper(change, peak, round(disk), None)
+        seconds = _seconds(memory, machine.with_settings(changed, memory, change.settings))
         return Cheaper(change, peak, round(disk), _fit_seconds(seconds))
 
 
@@ -298,10 +307,36 @@ def _phase(moment: Moment, start: float) -> Phase:
     return Phase(moment.phase, moment.what, round(start + moment.n_bytes))
 
 
-def _rates(model: Any, memory: FitMemory) -> Rates | None:
-    """Measure this machine at the work of a fit; None where its time is not known."""
-    if not isinstance(memory, BoostedMemory):
-        return None
+@dataclass(frozen=True)
+class _Machine:
+    """How fast this machine is at the work of a fit."""
+
+    sample: Sample
+    rates: Rates
+
+    @classmethod
+    def measured(cls, model: Any, memory: FitMemory) -> _Machine | None:
+        """Measure it; None where the time of a model is not known."""
+        if not isinstance(memory, BoostedMemory):
+            return None
+        sample = Sample(memory.sizes)
+        return cls(sample, measured_rates(sample, _work(model, memory)))
+
+    def with_settings(
+        self, model: Any, memory: FitMemory, settings: Mapping[str, Any]
+    ) -> _Machine | None:
+        """Measure what other settings change; fewer layers are as fast as more."""
+        if not isinstance(memory, BoostedMemory):
+            return None
+        if not settings or settings.keys() == {"n_layers"}:
+            return self
+        return replace(
+            self, rates=rates_of_other_work(self.rates, self.sample, _work(model, memory))
+        )
+
+
+def _work(model: Any, memory: BoostedMemory) -> Work:
+    """Return the work of a fit that is to be measured."""
     settings, n_classes = memory.settings, max(memory.sizes.n_classes, 2)
     if settings.first_layer_l2 == "auto":
         settings = settings.model_copy(update={"first_layer_l2": 0.0})
@@ -313,7 +348,7 @@ def _rates(model: Any, memory: FitMemory) -> Rates | None:
         return of
 
     trains = settings.variant.learner != "ridge"
-    work = Work(
+    return Work(
         n_columns=memory.n_columns,
         n_rows=memory.labels.n_train + memory.n_pseudo,
         feature_norm=memory.norm,
@@ -321,17 +356,16 @@ def _rates(model: Any, memory: FitMemory) -> Rates | None:
         make_learner=made(model.make_learner),
         make_network=made(model.make_network) if trains else None,
     )
-    return measured_rates(Sample(memory.sizes), work)
 
 
 def _seconds(
-    memory: FitMemory, rates: Rates | None, *, to_the_last_epoch: bool = False
+    memory: FitMemory, machine: _Machine | None, *, to_the_last_epoch: bool = False
 ) -> dict[str, float] | None:
-    if rates is None or not isinstance(memory, BoostedMemory):
+    if machine is None or not isinstance(memory, BoostedMemory):
         return None
-    seconds = BoostedSeconds(memory, rates)
+    seconds = BoostedSeconds(memory, machine.rates)
     if isinstance(memory, StoredMemory):
-        seconds = StoredSeconds(memory, rates)
+        seconds = StoredSeconds(memory, machine.rates)
     return seconds.by_phase(to_the_last_epoch=to_the_last_epoch)
 
 

@@ -155,6 +155,21 @@ def measured_rates(sample: Sample, work: Work) -> Rates:
         return Rates(_graph_rates(sample, work), _learner_rates(sample, work))
 
 
+def rates_of_other_work(rates: Rates, sample: Sample, work: Work) -> Rates:
+    """Return the rates of a model with other settings on the same graph.
+
+    What is done to features and what is fitted is measured anew; products keep their rates.
+    """
+    values = max(sample.n_values, 1)
+    with threads_of_a_model(1):
+        graph = replace(
+            rates.graph,
+            normed=_normed(sample, work.feature_norm) / values,
+            screened=_screened(sample, work.max_features) / values,
+        )
+        return Rates(graph, _learner_rates(sample, work))
+
+
 def _seconds(call: Callable[[], object]) -> float:
     start = time.process_time()
     call()

@@ -122,8 +122,15 @@ class StoredMemory(BoostedMemory):
     @property
     def disk_bytes(self) -> float:
         """Two hops, dense in the end; the row blocks of Â, and the degrees."""
-        hops = 2.0 * self._dense_hop if self.n_layers > 2 else self._dense_hop
-        if self.n_layers == 1:
+        return self._disk(min(self.n_layers - 1, 2))
+
+    @property
+    def most_disk_bytes(self) -> float:
+        """The same with all hops, which a command keeps where there is room."""
+        return self._disk(self.n_layers - 1)
+
+    def _disk(self, n_hops: int) -> float:
+        if not n_hops:
             return 0.0
         blocks = float(self.sizes.n_propagator) * (self.sizes.value_bytes + 4)
-        return hops + blocks + 16.0 * self.sizes.n_nodes
+        return n_hops * self._dense_hop + blocks + 16.0 * self.sizes.n_nodes
