@@ -47,11 +47,10 @@ class StoredMemory(BoostedMemory):
         for what, learner in self._learners(n_rows):
             held = degrees + rows + self._layers_kept
             yield Moment("training", what, held + self.workers.trained(rows, learner))
-        model = self.n_parameters * self.sizes.value_bytes * self.n_layers
         n_some = min(self.sizes.n_nodes, _SCORED_AT_ONCE)
         scored = 2.0 * self._rows(n_some) + self._hidden(n_some)
         scores = 5.0 * 8 * self.sizes.n_nodes * max(self.sizes.n_classes, 1)
-        held = degrees + model + scores
+        held = degrees + self._model + scores
         yield Moment("prediction", "scoring nodes", held + max(self._hop, scored))
 
     # A block of a hop (propagation/row_blocks.py, stored_hops.py)
@@ -120,8 +119,12 @@ class StoredMemory(BoostedMemory):
         return copies * stored + kept
 
     @property
+    def _model(self) -> float:
+        return float(self.n_parameters * self.sizes.value_bytes * self.n_layers)
+
+    @property
     def disk_bytes(self) -> float:
-        """Two hops, dense in the end; the row blocks of Â, and the degrees."""
+        """Two hops, dense in the end; the row blocks of Â, the degrees, and finished layers."""
         return self._disk(min(self.n_layers - 1, 2))
 
     @property
@@ -131,6 +134,6 @@ class StoredMemory(BoostedMemory):
 
     def _disk(self, n_hops: int) -> float:
         if not n_hops:
-            return 0.0
+            return self._model
         blocks = float(self.sizes.n_propagator) * (self.sizes.value_bytes + 4)
-        return n_hops * self._dense_hop + blocks + 16.0 * self.sizes.n_nodes
+        return n_hops * self._dense_hop + blocks + 16.0 * self.sizes.n_nodes + self._model

@@ -47,9 +47,11 @@ class Workers:
 
     def trained(self, rows: float, learner: float) -> float:
         """Return the bytes of a training: rows that are shared and copied, and a network each."""
+        idle = max(self.hops - self.training, 0) if self.base_bytes else 0  # Ray keeps them
+        resting = self.base_bytes + idle * WORKER_BYTES
         if not self.training:
-            return self.base_bytes + learner
-        return self.base_bytes + 2.0 * rows + self.training * (WORKER_BYTES + learner)
+            return resting + learner
+        return resting + 2.0 * rows + self.training * (WORKER_BYTES + learner)
 
 
 def _by(n_workers: float, n_bytes: float) -> float:
