@@ -1,7 +1,8 @@
 """Fill the tables and numbers of the documentation from the committed ledger.
 
 A table that stands below a comment such as ``<!-- adagcn reproduce table2 --models adagcn -->`` or
-``<!-- adagcn bench calibration --part sets -->`` is what that command prints of what is recorded;
+``<!-- adagcn bench calibration --part sets -->`` is what that command prints of what is recorded,
+and so is a block of text below ``<!-- adagcn bench show results/bench/halo.json -->``.
 ``page_numbers.py`` says how a number in a sentence is marked.
 ``python tools/fill_tables.py`` writes both anew; the tests check that none is out of date.
 """
@@ -12,6 +13,7 @@ import contextlib
 import io
 import json
 import re
+import shlex
 import sys
 import tempfile
 from functools import cache
@@ -36,8 +38,14 @@ _TABLE = re.compile(
 )
 
 
+_MEASURED = re.compile(
+    r"(<!-- adagcn (?P<words>bench show .+?) -->\n\n)(?:```text\n.*?^```\n)?", re.M | re.S
+)
+
+
 def filled(text: str, ledger: Path) -> str:
     """Return a page with every marked table as its command prints it now."""
+    text = _MEASURED.sub(lambda found: found[1] + measured(found["words"]), text)
 
     def written(found: re.Match[str]) -> str:
         end = "" if found["table"] else "\n"  # a comment that has no table yet gets one
@@ -58,15 +66,26 @@ def printed(words: list[str], ledger: Path) -> str:
 
 
 @cache
+def measured(words: str) -> str:
+    """Return the tables of a recorded measurement, as a block of text."""
+    name, *section = shlex.split(words.removeprefix("bench show "))
+    lines = _output(["bench", "show", str(ROOT / name), *section]).splitlines()
+    return "```text\n" + "".join(f"{line.rstrip()}\n" for line in lines) + "```\n"
+
+
+@cache
 def facts(words: str, ledger: Path) -> Any:
     """Return what ``adagcn reproduce`` prints for these words as JSON."""
     return json.loads(_printed(["reproduce", *words.split(), "--json", "--timing"], ledger))
 
 
 def _printed(words: list[str], ledger: Path) -> str:
-    out = io.StringIO()
     record = ["--ledger", str(ledger)] if words[0] == "reproduce" else ["--keep", str(CALIBRATION)]
-    command = [*words, *record, "--no-training", "--quiet"]
+    return _output([*words, *record, "--no-training", "--quiet"])
+
+
+def _output(command: list[str]) -> str:
+    out = io.StringIO()
     with contextlib.redirect_stdout(out):
         code = main(command)
     if code != 0:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from adagcn.bench import large, speed, speed_plan, start, timing
 from adagcn.bench import scale as scale_bench
 from adagcn.bench.speed_plan import SpeedPlan
+from adagcn.cli.output import screen
 from adagcn.data import planted_partition
 
 TINY = SpeedPlan(repetitions=2, sample_seconds=0.0, fits=1, depths=(1, 2), wide_units=32)
@@ -172,7 +175,7 @@ def test_start_compares_fresh_processes(run_cli, monkeypatch):
     [
         (["speed", "--peers", "pyg_gnc"], "Did you mean 'pyg_gcn'?"),
         (["speed", "--parts", "epochs"], "Did you mean 'epoch'?"),
-        (["speed", "--figure", "x.pdf"], "AGC-I1210"),
+        (["speed", "--figure", "x.pdf"], "AGC-I902"),
         (["large", "--fits", "apnp"], "Did you mean 'appnp'?"),
         (["speed", "--datasets", "coar"], "cora"),
         (["scale", "--axes", "node"], "Did you mean 'nodes'?"),
@@ -184,3 +187,54 @@ def test_what_cannot_be_measured_is_refused_at_once(run_cli, words, message):
     assert outcome.code == 3
     assert message in outcome.stderr
     assert outcome.stdout == ""
+
+
+@pytest.fixture
+def record(run_cli, graph_file, tmp_path):
+    told = run_cli(
+        "bench", "speed", "--datasets", graph_file, "--parts", "epoch,depth", "--peers", "none",
+        "--json",
+    )  # fmt: skip
+    path = tmp_path / "speed.json"
+    path.write_text(told.stdout, "utf-8")
+    return path
+
+
+def test_a_record_shows_the_tables_again(run_cli, record, monkeypatch):
+    from adagcn.cli import bench_show, bench_table
+
+    monkeypatch.setenv("COLUMNS", "80")
+    found = bench_show.read_measurement(record)
+    with io.StringIO() as out:
+        console = screen(file=out, width=80)
+        bench_table.print_tables(found.facts, found.sections, found.noise, console)
+        assert run_cli("bench", "show", record).stdout == out.getvalue()
+    assert [section.key for section in found.sections] == ["epoch", "depth"]
+    assert found.sections[0].rows[0].ratio.median == 1.0
+    block = bench_show.measurement_markdown(record)
+    assert block.startswith("```text\n")
+    assert "a layer more" in block
+
+
+def test_sections_of_a_record_are_chosen_and_drawn(run_cli, record, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = tmp_path / "one.svg"
+    told = run_cli("bench", "show", record, "--section", "one epoch", "--figure", figure)
+    assert "one epoch" in told.stdout
+    assert "by depth" not in told.stdout
+    assert figure.read_text(encoding="utf-8").startswith("<?xml")
+    (title,) = run_cli("bench", "show", record, "--section", "by depth", "--json").facts["sections"]
+    assert "by depth" in title
+    refused = run_cli("bench", "show", record, "--section", "seconds of a fit")
+    assert "no section has these words" in refused.stderr
+    assert "one training step by depth" in refused.stderr
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"sections": [{"rows": [{}]}]}', '"speed"'])
+def test_what_is_no_record_is_refused(run_cli, tmp_path, text):
+    path = tmp_path / "record.json"
+    path.write_text(text, "utf-8")
+    told = run_cli("bench", "show", path)
+    assert told.code != 0
+    assert "is not a recorded measurement" in told.stderr
+    assert "AGC-R2232" in run_cli("bench", "show", tmp_path / "none.json").stderr

@@ -78,6 +78,15 @@ def test_the_record_of_fits_has_its_table(run_cli, command, tmp_path):
     assert "other fits than those of adagcn bench fits" in outcome.stderr
 
 
+def test_recorded_measurements_have_their_tables(run_cli, command, tmp_path):
+    (tmp_path / "bench").mkdir()
+    record = tmp_path / "bench" / "halo.json"
+    record.write_text(run_cli("bench", "halo", "--json").stdout, "utf-8")
+    facts = run_cli(*command, "--out", tmp_path / "out", "--json").facts
+    assert facts["bench"] == ["bench-halo.md"]
+    assert "as given" in (tmp_path / "out" / "bench-halo.md").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -439,7 +439,7 @@ RESULTS = [
     Case(
         "a benchmark's figure as JPEG",
         runs("bench", "speed", "--figure", "f.jpg"),
-        "AGC-I1210",
+        "AGC-I902",
         ".svg",
     ),
     Case(

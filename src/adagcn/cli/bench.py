@@ -13,10 +13,11 @@ import typer
 
 from adagcn.cli.bench_calibration import bench_calibration
 from adagcn.cli.bench_fits import bench_fits
+from adagcn.cli.bench_show import bench_show
 from adagcn.cli.bench_table import print_tables
-from adagcn.cli.campaign_options import chosen_names
+from adagcn.cli.campaign_options import check_figure, chosen_names
 from adagcn.cli.options import Common, DataDir, Force, Offline, with_option_groups
-from adagcn.cli.output import check_out, note, print_json, steps_bar, write_figure
+from adagcn.cli.output import note, print_json, screen, steps_bar, write_figure
 from adagcn.cli.set_option import parse_settings
 from adagcn.errors import InputError
 
@@ -30,6 +31,7 @@ bench_app = typer.Typer(
 )
 bench_app.command("calibration")(bench_calibration)
 bench_app.command("fits")(bench_fits)
+bench_app.command("show")(bench_show)
 
 PACKAGED = "cora"
 FOUR = "citeseer,cora_ml,pubmed,ms_academic"  # the paper's
@@ -69,14 +71,7 @@ class BenchOptions:
 
     def check(self) -> None:
         """Refuse a figure that could not be written, before anything is measured."""
-        check_out(self.figure, force=self.force, name="--figure")
-        if self.figure is not None and self.figure.suffix not in (".png", ".svg"):
-            raise InputError(
-                "AGC-I1210",
-                "--figure must end in .png or .svg",
-                got=str(self.figure),
-                fix="change the ending",
-            )
+        check_figure(self.figure, force=self.force)
 
     def refuse_sizes(self, why: str) -> None:
         """Refuse --full and --repetitions where they would do nothing."""
@@ -554,7 +549,7 @@ def _show(
     if common.as_json:
         print_json({**facts, "sections": [asdict(section) for section in run.sections]})
     else:
-        print_tables(facts, run.sections, run.noise)
+        print_tables(facts, run.sections, run.noise, screen())
     if run.interrupted:
         note("interrupted: only finished sections are shown")
         raise typer.Exit(128 + signal.SIGINT)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 
-from adagcn.cli.output import facts_table, percent, rows_table, screen
+from adagcn.cli.output import facts_table, percent, rows_table
 from adagcn.errors import counted
 
 if TYPE_CHECKING:
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 _UNITS = ((1.0, " s"), (1e-3, " ms"), (1e-6, " µs"))
 
 
-def print_tables(facts: dict[str, Any], sections: Sequence[Section], noise: Noise) -> None:
+def print_tables(
+    facts: dict[str, Any], sections: Sequence[Section], noise: Noise, console: Console
+) -> None:
     """Print all sections, then where and how they were measured."""
-    console = screen()
     for section in sections:
         console.print(f"{section.dataset}: {section.title}", style="bold")
         for part in section_table(section, width=console.width):

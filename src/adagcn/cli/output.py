@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from rich import box
 from rich.console import Console, Group
@@ -46,9 +46,13 @@ class _Terminal(Console):
         raise BrokenPipeError
 
 
-def screen(*, stderr: bool = False) -> Console:
-    """Return the terminal as it is now; user text is never taken for markup."""
-    return _Terminal(stderr=stderr, markup=False, highlight=False, emoji=False)
+def screen(
+    *, stderr: bool = False, file: IO[str] | None = None, width: int | None = None
+) -> Console:
+    """Return the terminal as it is now, or a file; user text is never taken for markup."""
+    return _Terminal(
+        stderr=stderr, file=file, width=width, markup=False, highlight=False, emoji=False
+    )
 
 
 def print_json(facts: Mapping[str, Any]) -> None:

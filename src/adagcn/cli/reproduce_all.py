@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 EVERYTHING = "all"
 _INCOMPLETE = "incomplete.md"
+_MEASURED = "bench"  # in the folder of records: what other benchmarks printed with --json
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,7 @@ def _bench_tables(places: Places) -> list[str]:
     """Write the tables of the records of ``adagcn bench``, and return their names."""
     from adagcn.cli.bench_calibration import calibration_markdown
     from adagcn.cli.bench_fits import fits_markdown
+    from adagcn.cli.bench_show import measurement_markdown
 
     tables: dict[str, Callable[[Path], str]] = {
         "calibration": calibration_markdown,
@@ -204,6 +206,9 @@ def _bench_tables(places: Places) -> list[str]:
             written.append(f"bench-{name}.md")
         else:
             note(f"no record {record}: its table is left out")
+    for record in sorted((places.records / _MEASURED).glob("*.json")):
+        write_bytes(places.out / f"bench-{record.stem}.md", measurement_markdown(record).encode())
+        written.append(f"bench-{record.stem}.md")
     return written
 
 
