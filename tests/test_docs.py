@@ -52,6 +52,15 @@ def test_tables_of_calibration_are_what_its_record_prints(tool, tmp_path):
     assert tool.filled(text, tmp_path / "no ledger") == text, "run tools/fill_tables.py"
 
 
+def test_recorded_measurements_of_the_pages_are_what_bench_show_prints(tool, tmp_path):
+    n_blocks = 0
+    for name in ("large-graphs", "cluster"):
+        text = (ROOT / "docs" / "guide" / f"{name}.md").read_text(encoding="utf-8")
+        n_blocks += text.count("<!-- adagcn bench show ")
+        assert tool.filled(text, tmp_path / "no ledger") == text, "run tools/fill_tables.py"
+    assert n_blocks > 4
+
+
 @pytest.mark.dataset
 @pytest.mark.full
 def test_numbers_in_sentences_are_what_the_ledger_has(tool, ledger):

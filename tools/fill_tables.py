@@ -23,6 +23,7 @@ from typing import Any
 from page_numbers import with_numbers
 
 from adagcn.cli import main
+from adagcn.cli.bench_show import measurement_markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 LEDGER = ROOT / "results" / "ledger.jsonl.gz"
@@ -39,13 +40,19 @@ _TABLE = re.compile(
 
 
 _MEASURED = re.compile(
-    r"(<!-- adagcn (?P<words>bench show .+?) -->\n\n)(?:```text\n.*?^```\n)?", re.M | re.S
+    r"(<!-- adagcn (?P<words>bench show .+?) -->\n\n)(?P<block>(?:```text\n.*?^```\n)?)",
+    re.M | re.S,
 )
 
 
 def filled(text: str, ledger: Path) -> str:
     """Return a page with every marked table as its command prints it now."""
-    text = _MEASURED.sub(lambda found: found[1] + measured(found["words"]), text)
+
+    def shown(found: re.Match[str]) -> str:
+        end = "" if found["block"] else "\n"
+        return found[1] + measured(found["words"]) + end
+
+    text = _MEASURED.sub(shown, text)
 
     def written(found: re.Match[str]) -> str:
         end = "" if found["table"] else "\n"  # a comment that has no table yet gets one
@@ -69,8 +76,8 @@ def printed(words: list[str], ledger: Path) -> str:
 def measured(words: str) -> str:
     """Return the tables of a recorded measurement, as a block of text."""
     name, *section = shlex.split(words.removeprefix("bench show "))
-    lines = _output(["bench", "show", str(ROOT / name), *section]).splitlines()
-    return "```text\n" + "".join(f"{line.rstrip()}\n" for line in lines) + "```\n"
+    words = " ".join(section).removeprefix("--section ")
+    return measurement_markdown(ROOT / name, words or None, with_machine=False)
 
 
 @cache

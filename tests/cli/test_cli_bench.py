@@ -207,7 +207,8 @@ def test_a_record_shows_the_tables_again(run_cli, record, monkeypatch):
     found = bench_show.read_measurement(record)
     with io.StringIO() as out:
         console = screen(file=out, width=80)
-        bench_table.print_tables(found.facts, found.sections, found.noise, console)
+        bench_table.print_sections(found.sections, console)
+        bench_table.print_machine(found.facts, found.noise, console)
         assert run_cli("bench", "show", record).stdout == out.getvalue()
     assert [section.key for section in found.sections] == ["epoch", "depth"]
     assert found.sections[0].rows[0].ratio.median == 1.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adagcn.cli.bench_table import print_tables
+from adagcn.cli.bench_table import print_machine, print_sections
 from adagcn.cli.campaign_options import check_figure
 from adagcn.cli.options import Common, Force
 from adagcn.cli.output import note, print_json, screen, steps_bar, write_figure
@@ -151,7 +151,9 @@ def show(
     if common.as_json:
         print_json({**facts, "sections": [asdict(section) for section in run.sections]})
     else:
-        print_tables(facts, run.sections, run.noise, screen())
+        console = screen()
+        print_sections(run.sections, console)
+        print_machine(facts, run.noise, console)
     if run.interrupted:
         note("interrupted: only finished sections are shown")
         raise typer.Exit(128 + signal.SIGINT)

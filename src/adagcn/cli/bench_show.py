@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adagcn.cli.bench_table import print_tables
+from adagcn.cli.bench_table import print_machine, print_sections
 from adagcn.cli.campaign_options import check_figure
 from adagcn.cli.options import Common, Force, with_option_groups
 from adagcn.cli.output import print_json, screen, write_figure
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from adagcn.bench.machine import Noise
     from adagcn.bench.measures import Section
 
-_WIDTH = 88  # of a record's tables in a file
+_WIDTH = 96  # of a record's tables in a file
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,9 @@ def bench_show(
         titles = [f"{each.dataset}: {each.title}" for each in chosen]
         print_json({**found.facts, "sections": titles})
         return
-    print_tables(found.facts, chosen, found.noise, screen())
+    console = screen()
+    print_sections(chosen, console)
+    print_machine(found.facts, found.noise, console)
 
 
 def _chosen(found: Measurement, words: str | None) -> list[Section]:
@@ -147,9 +149,24 @@ def _measure(given: dict[str, Any] | None) -> Any:
     return None if given is None else Measure(**given)
 
 
-def measurement_markdown(path: Path) -> str:
-    """Return the tables of a record as a block of text in Markdown."""
+def measurement_markdown(
+    path: Path, section: str | None = None, *, with_machine: bool = True
+) -> str:
+    """Return the tables of a record as a block of text in Markdown.
+
+    Parameters
+    ----------
+    path : Path
+        The record.
+    section : str, optional
+        Only sections whose title holds these words.
+    with_machine : bool
+        Whether to say below them where and how they were measured.
+    """
     found, out = read_measurement(path), io.StringIO()
-    print_tables(found.facts, found.sections, found.noise, screen(file=out, width=_WIDTH))
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    console, sections = screen(file=out, width=_WIDTH), _chosen(found, section)
+    print_sections(sections, console)
+    if with_machine:
+        print_machine(found.facts, found.noise, console)
+    lines = [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
     return "```text\n" + "\n".join(lines) + "\n```\n"

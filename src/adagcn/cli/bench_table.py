@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 _UNITS = ((1.0, " s"), (1e-3, " ms"), (1e-6, " µs"))
 
 
-def print_tables(
-    facts: dict[str, Any], sections: Sequence[Section], noise: Noise, console: Console
-) -> None:
-    """Print all sections, then where and how they were measured."""
+def print_sections(sections: Sequence[Section], console: Console) -> None:
+    """Print the table of every section."""
     for section in sections:
         console.print(f"{section.dataset}: {section.title}", style="bold")
         for part in section_table(section, width=console.width):
             console.print(part)
         console.print()
+
+
+def print_machine(facts: dict[str, Any], noise: Noise, console: Console) -> None:
+    """Print where and how something was measured."""
     where, versions = facts["machine"], facts["versions"]
     calm = f"a fixed product took {noise.drift:.2f} times as long at the end as at the start"
     rows = [
