@@ -54,6 +54,11 @@ class Examined:
         return self.split.train_nodes[:0] if self.split.name == "none" else self.split.train_nodes
 
     @property
+    def n_stopped_on(self) -> int:
+        """Number of nodes that the model was stopped on, as far as the split tells."""
+        return 0 if self.split.name == "none" else len(self.split.stop_nodes)
+
+    @property
     def n_scored(self) -> int:
         """Number of scored nodes."""
         return len(self.scored.nodes)

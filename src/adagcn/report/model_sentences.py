@@ -55,7 +55,7 @@ _HOW = {
 }
 
 
-def what_it_does(model: Any, n_train: int) -> str:
+def what_it_does(model: Any, n_train: int, n_stop: int = 0) -> str:
     """Return two sentences about a fitted model.
 
     Parameters
@@ -64,10 +64,15 @@ def what_it_does(model: Any, n_train: int) -> str:
         A fitted model.
     n_train : int
         Labels that it was trained on; 0 if that is not known.
+    n_stop : int
+        Labels that it was stopped on.
     """
     known = "the labels of some of its nodes"
     if n_train:
         known = "one labeled node" if n_train == 1 else f"the labels of {n_train:,} of its nodes"
+    if n_train and n_stop:
+        others = "that of another" if n_stop == 1 else f"those of {n_stop:,} others"
+        known += f" ({others} decided when to stop)"
     return _OPENING.format(known=known) + (_boosted(model) or _fallback(model))
 
 

@@ -35,7 +35,7 @@ def headline(seen: Examined) -> dict[str, Any]:
         "chance": float(counts.max() / n),
         "frequent": frequent,
         "verdict": _verdict(low, high, float(counts.max() / n)),
-        "does": what_it_does(seen.model, len(seen.trained)),
+        "does": what_it_does(seen.model, len(seen.trained), seen.n_stopped_on),
     }
 
 
