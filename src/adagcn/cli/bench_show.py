@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from adagcn.bench.machine import Noise
     from adagcn.bench.measures import Section
 
-_WIDTH = 96  # of a record's tables in a file
+_WIDTH = 88  # of a record's tables in a file
 
 
 @dataclass(frozen=True)
