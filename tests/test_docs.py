@@ -36,7 +36,7 @@ def ledger(tool, dataset_dir, tmp_path_factory):
 
 
 @pytest.mark.dataset
-@pytest.mark.slow
+@pytest.mark.full
 def test_tables_of_the_documentation_are_what_the_ledger_prints(tool, ledger):
     n_tables = 0
     for page in tool.PAGES:
