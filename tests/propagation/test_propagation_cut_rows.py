@@ -6,9 +6,11 @@ import shutil
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from adagcn.data import planted_partition
 from adagcn.propagation import cut_rows, stored_hops
+from adagcn.propagation.row_blocks import RowBlocks, degrees_of
 from adagcn.propagation.source import MemorySource
 from adagcn.propagation.stored_hops import StoredSource
 
@@ -135,3 +137,21 @@ def test_no_columns_have_no_halo():
     from adagcn.propagation.row_blocks import _renumbered
 
     assert [len(each) for each in _renumbered(np.empty(0, dtype=np.int32))] == [0, 0]
+
+
+@pytest.mark.parametrize("is_symmetric", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_degrees_are_the_sums_of_the_rows_in_their_order(is_symmetric, weighted):
+    rng = np.random.default_rng(0)
+    matrix = sparse.random(70, 70, 0.1, format="csr", rng=rng, dtype=np.float32)
+    if not weighted:
+        matrix.data[:] = 1
+    matrix = sparse.csr_array(matrix.maximum(matrix.T) if is_symmetric else matrix)
+    looped = sparse.csr_array(matrix.astype(np.float64) + sparse.eye_array(70))
+    looped.sort_indices()
+    blocks = RowBlocks.cut(matrix.indptr, 0, 900)
+    assert len(blocks) > 3
+    found = degrees_of(matrix, blocks, is_symmetric=is_symmetric)
+    for degrees, wanted in zip(found, (looped, looped.T), strict=True):
+        assert degrees.dtype == np.float64
+        assert np.array_equal(degrees, wanted @ np.ones(70))

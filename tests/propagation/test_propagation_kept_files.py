@@ -10,6 +10,7 @@ import pytest
 from adagcn import AdaGCNClassifier, Graph, GraphStore, IntegrityError
 from adagcn.engines import engine_named, using
 from adagcn.propagation import hop_refill, stored_hops
+from adagcn.propagation.changed_rows import HopCosts
 from adagcn.propagation.hops import stream_from
 from adagcn.propagation.kept_files import drop_kept, kept_folders
 from adagcn.propagation.source import MemorySource
@@ -23,11 +24,11 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(stored_hops, "BLOCK_BYTES", 4000)
 
 
-def ring(tmp_path, *, directed=False, n_nodes=400, wide=False):
+def ring(tmp_path, *, directed=False, n_nodes=400, n_columns=6, wide=False):
     """Return the store of a long ring, so that a change reaches little of it."""
     rng = np.random.default_rng(3)
     edges = np.column_stack([np.arange(n_nodes), (np.arange(n_nodes) + 1) % n_nodes])
-    features = rng.normal(size=(n_nodes, 6)).astype(np.float32)
+    features = rng.normal(size=(n_nodes, n_columns)).astype(np.float32)
     if wide:
         from scipy import sparse
 
@@ -141,14 +142,27 @@ def test_sparse_hops_are_made_anew_until_they_are_dense(tmp_path):
     assert only_record(store)[1].updated
 
 
-def test_a_change_that_reaches_most_is_computed_whole_and_said(tmp_path):
-    store = ring(tmp_path)
+def test_a_change_that_reaches_most_is_computed_anew_and_said(tmp_path):
+    store = ring(tmp_path, n_columns=64)
     source_of(store).keep_hops(N_HOPS)
     store.update(edges=[(0, node) for node in range(5, 300)], weight=[1.0] * 295)
     assert_same_hops(store)
     record = only_record(store)[1]
-    assert "within reach of the change" in record.whole
+    said = "cheaper than to patch, as 75% of the rows of hop 1 are within reach of the change"
+    assert record.whole == said
     assert record.rows == [0]
+
+
+@pytest.mark.parametrize("n_patched", range(N_HOPS))
+def test_any_number_of_patched_hops_gives_the_bits_of_new_ones(n_patched, tmp_path, monkeypatch):
+    store = ring(tmp_path)
+    source_of(store).keep_hops(N_HOPS)
+    store.update(**UPDATES["edges"])
+    monkeypatch.setattr(HopCosts, "hops_to_patch", lambda self, shares: n_patched)
+    assert_same_hops(store)
+    record = only_record(store)[1]
+    assert len(record.rows) == n_patched + 1
+    assert (record.whole is None) == (n_patched == N_HOPS - 1)
 
 
 @pytest.mark.full

@@ -10,8 +10,15 @@ from scipy import sparse
 
 from adagcn import Graph
 from adagcn.propagation import changed_rows, kept_hops
-from adagcn.propagation.changed_rows import EarlierNodes, changed_edges, gathering_from
-from adagcn.propagation.hops import stream_from
+from adagcn.propagation.changed_rows import (
+    EarlierNodes,
+    HopCosts,
+    Reach,
+    UpdatePlan,
+    changed_edges,
+    gathering_from,
+)
+from adagcn.propagation.hops import MemoryHop, stream_from
 from adagcn.propagation.kept_hops import KeptHops
 from adagcn.propagation.normalize import make_propagator
 from adagcn.propagation.source import MemorySource
@@ -174,8 +181,7 @@ def test_exactly_the_rows_of_the_propagator_that_differ_are_found(directed):
     old, new = (make_propagator(graph.adjacency).toarray() for graph in (before, after))
     differs = (old != new).any(axis=1)
     assert np.array_equal(first._change.reach.propagator, differs)
-    next_hop = first.next()
-    assert np.array_equal(next_hop._changed, differs)  # no feature has changed
+    assert np.array_equal(first._change.plan.changed[1], differs)  # no feature has changed
 
 
 def test_nodes_that_stand_in_another_order_add_up_otherwise():
@@ -204,20 +210,90 @@ def test_rows_without_neighbors_are_reached_by_themselves_alone():
     ]
 
 
-def test_a_change_that_reaches_most_is_computed_whole_and_said():
+def assert_same_stream(kept, graph, n_hops):
+    """Compare hops from kept ones with new ones."""
+    source = source_of(graph)
+    everything = np.arange(graph.n_nodes)
+    found = stream_from(kept.updated(source, graph.node_ids).first())
+    wanted = stream_from(source.first())
+    for a, b in itertools.islice(zip(found, wanted, strict=False), n_hops):
+        assert_same_rows(a.rows(everything), b.rows(everything))
+
+
+def test_a_change_that_reaches_most_is_computed_anew_and_said():
     rng = np.random.default_rng(0)
     edges = np.column_stack([np.zeros(60, int), np.arange(1, 61)])  # a star
-    features = rng.normal(size=(61, 4)).astype(np.float32)
+    features = rng.normal(size=(61, 64)).astype(np.float32)
     before = Graph.from_edges(edges, features=features)
     after = Graph.from_edges(edges[1:], features=features)
-    kept = KeptHops.of(source_of(before), before.node_ids, 4)
-    source = source_of(after)
-    hops = itertools.islice(stream_from(kept.updated(source, after.node_ids).first()), 4)
-    new = itertools.islice(stream_from(source.first()), 4)
-    for found, wanted in zip(hops, new, strict=True):
-        assert_same_rows(found.rows(np.arange(61)), wanted.rows(np.arange(61)))
+    kept = KeptHops.of(source_of(before), before.node_ids, 7)
+    assert_same_stream(kept, after, 7)
     assert kept.last_update.rows == (0,)
-    assert "within reach" in str(kept.last_update)
+    said = "computed anew: cheaper than to patch, as 100% of the rows of hop 1 are within reach"
+    assert str(kept.last_update).startswith(said)
+    assert isinstance(kept.updated(source_of(after), after.node_ids).first(), MemoryHop)
+
+
+@pytest.mark.parametrize("n_patched", range(N_HOPS))
+@pytest.mark.parametrize("form", FORMS)
+def test_any_number_of_patched_hops_gives_the_bits_of_new_ones(n_patched, form, monkeypatch):
+    rng = np.random.default_rng(1)
+    features = features_of(form, 300, rng)
+    edges, weights = ring_with_chords(300, rng, weighted=True)
+    before = graph_of(edges, weights, features, np.arange(300), False)
+    after = changed_graph("edges", edges, weights, features, rng, False)
+    kept = KeptHops.of(source_of(before), before.node_ids, N_HOPS)
+    monkeypatch.setattr(HopCosts, "hops_to_patch", lambda self, shares: n_patched)
+    assert_same_stream(kept, after, N_HOPS)
+    update = kept.last_update
+    if form != "very sparse":  # whose form is known only when a hop is whole
+        assert len(update.rows) == n_patched + 1
+        assert (update.whole is None) == (n_patched == N_HOPS - 1)
+
+
+def test_a_plan_is_the_cheapest_of_all(monkeypatch):
+    rng = np.random.default_rng(4)
+    edges, weights = ring_with_chords(200, rng, weighted=False)
+    graph = graph_of(edges, weights, features_of("dense", 200, rng), np.arange(200), False)
+    start = np.arange(200) == 17
+    looked, real = [], Reach.next
+    monkeypatch.setattr(Reach, "next", lambda *args: (looked.append(1), real(*args))[1])
+    chosen = set()
+    for n_hops, once in itertools.product((0, 1, 4, 30), (0.0, 3.0, 40.0, 1000.0)):
+        reach = Reach(graph.adjacency, start, start, 0.0)
+        mask, masks = start, []
+        for _ in range(n_hops):
+            mask = real(reach, mask)
+            masks.append(mask)
+        shares = [reach.share_of_edges(mask) for mask in masks]
+        patched, whole = rng.uniform(3, 5, n_hops), rng.uniform(0.8, 1.2, n_hops)
+        totals = [
+            (patched[:k] * shares[:k]).sum() + (k < n_hops) * once + whole[k:].sum()
+            for k in range(n_hops + 1)
+        ]
+        looked.clear()
+        plan = UpdatePlan.cheapest(reach, HopCosts(tuple(patched), tuple(whole), once))
+        best = int(np.argmin(totals))
+        assert plan.n_patched == best
+        assert (plan.reason is None) == (best == n_hops)
+        for found, wanted in zip(plan.changed, [start, *masks], strict=False):
+            assert np.array_equal(found, wanted)
+        assert best <= len(looked) <= n_hops
+        chosen.add((best > 0, best < n_hops, len(looked) < n_hops))
+    assert {(True, False, False), (True, True, True)} <= chosen
+
+
+def test_few_changed_rows_are_patched_and_wide_reach_is_not():
+    rng = np.random.default_rng(6)
+    features = rng.normal(size=(400, 64)).astype(np.float32)
+    edges, weights = ring_with_chords(400, rng, weighted=False)
+    before = graph_of(edges, weights, features, np.arange(400), False)
+    kept = KeptHops.of(source_of(before), before.node_ids, 4)
+    costs = kept.costs
+    assert costs.hops_to_patch([0.02, 0.1, 0.45]) == 3  # laying out Â would cost more than that
+    assert costs.hops_to_patch([0.5, 1.0, 1.0]) == 0
+    many = KeptHops.of(source_of(before), before.node_ids, 24).costs
+    assert many.hops_to_patch([0.02, 0.1, 0.45] + 20 * [1.0]) == 2
 
 
 def test_other_settings_use_nothing_that_is_kept():

@@ -9,7 +9,7 @@ row whose neighbors do counts as changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,6 +200,78 @@ class Reach:
 
 
 @dataclass(frozen=True)
+class HopCosts:
+    """What hops 1, 2, … cost, for each stored value of A + I; in any unit.
+
+    Parameters
+    ----------
+    patched : tuple of float
+        By hop: of a value in a row that is computed for itself.
+    whole : tuple of float
+        By hop: of a value where all rows are computed.
+    once : float
+        Of a value, before the first hop that is computed whole.
+    """
+
+    patched: tuple[float, ...]
+    whole: tuple[float, ...]
+    once: float
+
+    def hops_to_patch(self, shares: Sequence[float]) -> int:
+        """Return how many hops to patch before all others are computed whole: what is cheapest.
+
+        >>> costs = HopCosts(patched=(3.0, 3.0), whole=(1.0, 1.0), once=2.0)
+        >>> [costs.hops_to_patch(shares) for shares in ([0.1, 0.6], [0.1, 1.0], [0.9, 1.0])]
+        [2, 1, 0]
+        """
+        patched = np.cumsum([0.0, *np.multiply(self.patched, shares)])
+        whole = np.cumsum([0.0, *self.whole[::-1]])[::-1]
+        whole[:-1] += self.once
+        return int(np.argmin(patched + whole))
+
+
+@dataclass(frozen=True)
+class UpdatePlan:
+    """Of which hops some rows are computed, and which rows; later hops are computed whole.
+
+    Parameters
+    ----------
+    changed : tuple of ndarray of shape (n_nodes,)
+        Which rows differ, by hop from hop 0 on; of patched hops at least.
+    n_patched : int
+        Hops 1 to this one are patched.
+    reason : str or None
+        Why those after it are computed whole; None if there are none.
+    """
+
+    changed: tuple[Mask, ...]
+    n_patched: int
+    reason: str | None
+
+    @classmethod
+    def cheapest(cls, reach: Reach, costs: HopCosts) -> UpdatePlan:
+        """Return the cheapest plan for the hops that have costs.
+
+        A hop reaches at least as far as the one before it. So no further hop is looked at when
+        patching would not pay even if the change spread no more.
+        """
+        n_hops, n_patched = len(costs.whole), len(costs.whole)
+        changed, shares = [reach.features], list[float]()
+        while len(shares) < n_hops:
+            changed.append(reach.next(changed[-1]))
+            shares.append(reach.share_of_edges(changed[-1]))
+            at_least = shares + shares[-1:] * (n_hops - len(shares))
+            n_patched = costs.hops_to_patch(at_least)
+            if n_patched <= len(shares):
+                break
+        reason = None
+        if n_patched < n_hops:
+            share = f"{changed[-1].mean():.0%} of the rows of hop {len(shares)}"
+            reason = f"cheaper than to patch, as {share} are within reach of the change"
+        return cls(tuple(changed), n_patched, reason)
+
+
+@dataclass(frozen=True)
 class HopUpdate:
     """What an update of kept hops computed.
 
@@ -224,12 +296,11 @@ class HopUpdate:
 
     def __str__(self) -> str:
         """Return it in a sentence."""
+        if self.whole is not None and len(self.rows) <= 1:  # hop 0 is never computed
+            return f"computed anew: {self.whole}"
         hops = [f"{share:.1%} of hop {hop}" for hop, share in enumerate(self.shares)]
-        parts = [f"of {self.n_nodes:,} rows: {', '.join(hops)}"] if hops else []
-        if self.whole is not None:
-            since = "later hops whole" if hops else "all hops whole"
-            parts.append(f"{since}: {self.whole}")
-        return "; ".join(parts)
+        said = f"of {self.n_nodes:,} rows: {', '.join(hops)}"
+        return said if self.whole is None else f"{said}; later hops computed anew: {self.whole}"
 
 
 def needs_degrees(normalization: Normalization) -> bool:

@@ -17,10 +17,18 @@ from adagcn.propagation.row_blocks import HopFiles
 
 
 class Refill:
-    """Fills hops with what is still right of the kept hops of an earlier graph."""
+    """Fills hops with what is still right of the kept hops of an earlier graph.
 
-    def __init__(self, earlier: EarlierHops) -> None:
-        self._earlier, self._to_compute = earlier, RowsToCompute(earlier)
+    Parameters
+    ----------
+    earlier : EarlierHops
+        What is kept.
+    to_compute : RowsToCompute
+        What is no longer right of it.
+    """
+
+    def __init__(self, earlier: EarlierHops, to_compute: RowsToCompute) -> None:
+        self._earlier, self._to_compute = earlier, to_compute
         self._ends = np.array(earlier.record.ends, dtype=np.int64)
 
     def fill(self, plan: StepPlan, number: int, journal: Journal, *, is_sparse: bool) -> None:

@@ -26,22 +26,29 @@ from adagcn.formats.atomic import write_bytes
 from adagcn.formats.build_folder import make_folder
 from adagcn.formats.graph_store import ArrayParts, StoredArrays, mapped, write_array
 from adagcn.propagation.changed_rows import (
+    Degrees,
     EarlierNodes,
+    HopCosts,
     HopUpdate,
     Mask,
     Reach,
+    UpdatePlan,
     changed_edges,
     changed_features,
     changed_propagator,
     needs_degrees,
 )
+from adagcn.propagation.cut_rows import CutRows
 from adagcn.propagation.normalize import Normalization
 from adagcn.propagation.row_blocks import RowBlocks, degrees_of
 
 RECORD = "kept.json"
-# A hop is computed whole from this share of the edges on: rows picked from all over cost about
-# three times as much per edge, and most blocks are written again anyway.
-WHOLE_ABOVE = 0.3
+# Costs for each value of A + I, in multiplications of a hop that is computed whole: it takes one
+# for each column. Measured with 4 million values and 64 columns, and by results/bench/scale-hop.json.
+_PATCHED = (
+    2.0  # in a row that is computed for itself, with the kept rows of its block written again
+)
+_CUT = 64.0  # cutting the rows of Â into files, before the first hop that is computed whole
 _GRAPH = "graph"  # the arrays that kept hops are of
 _GROWN = 2.0  # blocks are cut anew when one has grown to so many times its size
 
@@ -212,6 +219,11 @@ class EarlierHops:
         """Number of nodes of the earlier graph."""
         return self.record.ends[-1]
 
+    @property
+    def n_hops(self) -> int:
+        """Number of kept hops after the features."""
+        return len([*self.folder.glob("hop-*")])
+
     def ends(self, cut: RowBlocks, cost: NDArray[Any]) -> NDArray[np.int64]:
         """Return row blocks that are those of the kept hops as far as possible.
 
@@ -235,9 +247,14 @@ class EarlierHops:
         largest = np.diff(cost[ends]).max() if len(ends) > 1 else 0
         return ends if largest <= _GROWN * np.diff(cost[cut.ends]).max() else cut.ends
 
-    @cached_property
-    def reach(self) -> Reach | None:
-        """What the change reaches; None if the graphs cannot be compared."""
+    def reach(self, degrees: Degrees) -> Reach | None:
+        """Return what the change reaches; None if the graphs cannot be compared.
+
+        Parameters
+        ----------
+        degrees : (ndarray, ndarray) of shape (n_nodes,)
+            Row and column sums of A + I, as it is now.
+        """
         before = self._before()
         manifest = self.arrays.manifest
         if before is None or self.n_before > manifest.n_nodes:
@@ -250,13 +267,11 @@ class EarlierHops:
         earlier = EarlierNodes.appended(self.n_before, manifest.n_nodes)
         adjacency = self.arrays.adjacency
         edges = changed_edges(_csr(before, "adjacency", self.n_before), adjacency, earlier)
-        degrees = None
+        both = None
         if needs_degrees(self.record.normalization):
-            blocks = RowBlocks.cut(adjacency.indptr, 0, 2**26)
             old = mapped(self.folder / _GRAPH / "in_degree.npy")
-            now = degrees_of(adjacency, blocks, is_symmetric=not manifest.directed)
-            degrees = (now, (old, old))
-        propagator = changed_propagator(adjacency, edges, degrees, earlier)
+            both = (degrees, (old, old))
+        propagator = changed_propagator(adjacency, edges, both, earlier)
         features = self._changed_features(before, earlier)
         if features is None:
             return None
@@ -303,33 +318,45 @@ class EarlierHops:
 
 
 class RowsToCompute:
-    """Which rows of each hop are within reach of a change, hop after hop."""
+    """Which rows of each hop are within reach of a change, hop after hop.
 
-    def __init__(self, earlier: EarlierHops) -> None:
-        self._earlier = earlier
-        self._masks: list[Mask] = []
+    Parameters
+    ----------
+    earlier : EarlierHops
+        What is kept.
+    n_columns : int
+        Columns of the hops.
+    cut : CutRows
+        The rows of Â, as it is now.
+    """
+
+    def __init__(self, earlier: EarlierHops, n_columns: int, cut: CutRows) -> None:
+        self._earlier, self._n_columns, self._cut = earlier, n_columns, cut
         self.rows: list[int] = []
         self.whole: str | None = None
 
+    @cached_property
+    def _plan(self) -> UpdatePlan | None:
+        """What to patch, if anything that is kept can be used."""
+        reach = self._earlier.reach(self._cut.degrees())
+        if reach is None:
+            return None
+        n_hops, width = self._earlier.n_hops, float(self._n_columns)
+        costs = HopCosts((_PATCHED * width,) * n_hops, (width,) * n_hops, _CUT)
+        return UpdatePlan.cheapest(reach, costs)
+
     def of(self, hop: int) -> Mask | None:
         """Return the rows to compute of a hop; None if all of them are, and of those after it."""
-        reach = self._earlier.reach
-        if reach is None:
-            self.whole = (
-                self.whole or "nodes stand in another order, or features have other columns"
-            )
+        plan = self._plan
+        if plan is None:
+            self.whole = "nodes stand in another order, or features have other columns"
             return None
-        if not self._masks:
-            self._masks.append(reach.features)
-            self.rows.append(int(reach.features.sum()))
-        while len(self._masks) <= hop and self.whole is None:
-            changed = reach.next(self._masks[-1])
-            share = reach.share_of_edges(changed)
-            if share > WHOLE_ABOVE:
-                self.whole = f"{share:.0%} of the edges are within reach of the change"
-            else:
-                self._masks.append(changed)
-        return self._masks[hop] if hop < len(self._masks) else None
+        if not self.rows:
+            self.rows.append(int(plan.changed[0].sum()))
+        if hop > plan.n_patched:
+            self.whole = plan.reason
+            return None
+        return plan.changed[hop]
 
 
 def _csr(

@@ -19,13 +19,21 @@ from scipy import sparse
 from adagcn.engines.memory import check_memory
 from adagcn.formats.node_index import NodeIndex
 from adagcn.graph import Features
-from adagcn.propagation.blocks import BlockedPropagator, root_mean_square, row_blocks, used_up
+from adagcn.propagation.blocks import (
+    BlockedPropagator,
+    check_hop_fits,
+    root_mean_square,
+    row_blocks,
+    used_up,
+)
 from adagcn.propagation.changed_rows import (
     Degrees,
     EarlierNodes,
+    HopCosts,
     HopUpdate,
     Mask,
     Reach,
+    UpdatePlan,
     changed_edges,
     changed_features,
     changed_propagator,
@@ -36,9 +44,14 @@ from adagcn.propagation.normalize import make_propagator
 from adagcn.propagation.row_blocks import RowBlocks, degrees_of, next_rows, propagator_rows
 from adagcn.propagation.source import MemorySource
 
-# A hop is computed whole from this share of the edges on: rows picked from all over the graph cost
-# about three times as much per edge as a whole hop, whose layout is made for it.
-WHOLE_ABOVE = 0.3
+# Costs for each value of A + I, in multiplications of a hop that is computed whole: it takes one
+# for each column. Measured with 0.6 to 4 million values and 16 to 256 columns, on one thread.
+_PATCHED = 3.5  # in a row that is computed for itself, for each column: nothing is laid out for it
+_PATCHED_VALUE = 60.0  # and once: its row of Â is made
+_PROPAGATOR = 60.0  # making Â,
+_LAYOUT = 200.0  # laying it out,
+_LAYOUT_COLUMN = 3.0  # and cutting the hop before the first whole one into blocks, for each column
+_SPARSE_VALUE = 20.0  # of a sparse hop, over an entry of a dense one (see DENSE_ABOVE)
 _PART_BYTES = 2**26
 
 
@@ -111,6 +124,23 @@ class KeptHops:
         kept.last_update = self.last_update
         return kept
 
+    @property
+    def costs(self) -> HopCosts:
+        """What it costs to compute each hop after the first."""
+        n_nodes, n_columns = self.hops[0].shape
+        before = self.hops[:-1]
+        widths = [
+            float(n_columns)
+            if isinstance(hop, np.ndarray)
+            else _SPARSE_VALUE * hop.nnz / max(n_nodes, 1)
+            for hop in before
+        ]
+        once = _PROPAGATOR
+        if any(isinstance(hop, np.ndarray) for hop in before):
+            once += _LAYOUT + _LAYOUT_COLUMN * n_columns
+        patched = tuple(_PATCHED_VALUE + _PATCHED * width for width in widths)
+        return HopCosts(patched, tuple(widths), once)
+
     @cached_property
     def index(self) -> NodeIndex:
         """Finds the nodes by their ids."""
@@ -163,9 +193,12 @@ class UpdatedSource:
             self.kept.last_update = HopUpdate(n_nodes, (), reason)
             return self.source.first()
         change = _Change(self.kept, self.source, self.node_ids, features)
-        changed = change.reach.features
-        self.kept.last_update = HopUpdate(n_nodes, (int(changed.sum()),))
-        return UpdatedHop(change, 0, features, changed)
+        n_changed, plan = int(change.reach.features.sum()), change.plan
+        if plan.reason is not None and not plan.n_patched:
+            self.kept.last_update = HopUpdate(n_nodes, (n_changed,), plan.reason)
+            return self.source.first()
+        self.kept.last_update = HopUpdate(n_nodes, (n_changed,))
+        return UpdatedHop(change, 0, features)
 
     def _incomparable(self, features: Features) -> str | None:
         """Return why no row of the kept hops can be used; None if some may."""
@@ -196,6 +229,7 @@ class _Change:
         propagator = changed_propagator(self.adjacency, edges, degrees, self.earlier)
         different = changed_features(kept.hops[0], features, self.earlier)
         self.reach = Reach(self.adjacency, different, propagator, source.teleport)
+        self.plan = UpdatePlan.cheapest(self.reach, kept.costs)
 
     @cached_property
     def degrees(self) -> Degrees:
@@ -204,10 +238,16 @@ class _Change:
 
     def rows_after(self, hop: UpdatedHop, rows: NDArray[np.int64]) -> Features:
         """Return some rows of the hop after one."""
-        parts = [self._part_after(hop, some) for some in self._parts(rows)]
-        if all(isinstance(part, np.ndarray) for part in parts):
-            return np.concatenate(parts)
-        return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
+        if hop.is_sparse:
+            parts = [self._part_after(hop, some) for some in self._parts(rows)]
+            return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
+        shape = (len(rows), self.features.shape[1])
+        check_hop_fits(shape, self.source.dtype.itemsize)
+        made, start = np.empty(shape, dtype=self.source.dtype), 0
+        for some in self._parts(rows):
+            made[start : start + len(some)] = self._part_after(hop, some)
+            start += len(some)
+        return made
 
     def _parts(self, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Yield rows in parts whose values of Â and whose results take little memory."""
@@ -296,15 +336,19 @@ class UpdatedHop:
         Which hop.
     rows : csr_array, ndarray or _PatchedRows
         Gives rows by their numbers.
-    changed : ndarray of shape (n_nodes,)
-        Which rows may differ from the kept ones.
+    reason : str, optional
+        Why it was computed whole, as are those after it.
     """
 
     def __init__(
-        self, change: _Change, number: int, rows: Features | _PatchedRows, changed: Mask
+        self,
+        change: _Change,
+        number: int,
+        rows: Features | _PatchedRows,
+        reason: str | None = None,
     ) -> None:
         self._change, self._number = change, number
-        self._rows, self._changed = rows, changed
+        self._rows, self._reason = rows, reason
         self._used_up = False
 
     @property
@@ -343,19 +387,19 @@ class UpdatedHop:
         if self._used_up:
             raise used_up()
         change, number = self._change, self._number + 1
+        if self._reason is not None:
+            return self._plainly(self._reason)
         if number >= len(change.kept.hops):
             return self._plainly(f"{len(change.kept.hops)} hops are kept")
-        changed = change.reach.next(self._changed)
-        share = change.reach.share_of_edges(changed)
-        if share > WHOLE_ABOVE:
-            return self._plainly(f"{share:.0%} of the edges are within reach of the change")
-        made = self._made(number, changed)
+        if number > change.plan.n_patched:
+            return self._plainly(str(change.plan.reason))
+        made = self._made(number, change.plan.changed[number])
         if made is None:
             return self._plainly("the hop is of another form, sparse or dense, than the kept one")
         self._used_up = True
         n_rows = self.shape[0] if not isinstance(made, _PatchedRows) else len(made.changed)
         self._tell(n_rows)
-        return UpdatedHop(change, number, made, changed)
+        return UpdatedHop(change, number, made)
 
     def _made(self, number: int, changed: Mask) -> Features | _PatchedRows | None:
         """Return the rows of the next hop; None if all must be computed to know their form."""
@@ -392,8 +436,7 @@ class UpdatedHop:
         kept.last_update = HopUpdate(self.shape[0], kept.last_update.rows, reason)
         if isinstance(whole, np.ndarray):
             return change.dense_after(whole)
-        everything = np.ones(self.shape[0], dtype=bool)
-        return UpdatedHop(change, self._number + 1, change.sparse_after(whole), everything)
+        return UpdatedHop(change, self._number + 1, change.sparse_after(whole), reason)
 
     def _tell(self, n_rows: int) -> None:
         kept = self._change.kept

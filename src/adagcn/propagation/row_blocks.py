@@ -357,6 +357,9 @@ def degrees_of(
 
     Of a symmetric A, a column has the values of its row in the same order: one sum is enough.
     """
+    counts = _counted_degrees(adjacency, blocks, is_symmetric=is_symmetric)
+    if counts is not None:
+        return counts
     n_nodes = adjacency.shape[0]
     out_degree, in_degree = np.empty(n_nodes), np.zeros(n_nodes)
     for number in range(len(blocks)):
@@ -371,4 +374,20 @@ def degrees_of(
         out_degree[rows] = block @ np.ones(n_nodes)
         if not is_symmetric:
             np.add.at(in_degree, block.indices, block.data)
+    return out_degree, out_degree if is_symmetric else in_degree
+
+
+def _counted_degrees(
+    adjacency: sparse.csr_array, blocks: RowBlocks, *, is_symmetric: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the same sums if all weights are 1: counts, which are exact in any order."""
+    indptr, in_degree = adjacency.indptr, np.ones(adjacency.shape[0])
+    for number in range(len(blocks)):
+        rows = blocks.rows(number)
+        stored = slice(int(indptr[rows.start]), int(indptr[rows.stop]))
+        if not (adjacency.data[stored] == 1).all():
+            return None
+        if not is_symmetric:
+            np.add.at(in_degree, adjacency.indices[stored], 1.0)
+    out_degree = np.diff(indptr) + 1.0
     return out_degree, out_degree if is_symmetric else in_degree

@@ -46,6 +46,7 @@ from adagcn.propagation.kept_files import (
     EarlierHops,
     KeptFiles,
     KeptRecord,
+    RowsToCompute,
     keep_folder,
     record_of,
 )
@@ -135,8 +136,9 @@ class StoredSource:
             earlier = EarlierHops.found(place.folder, self.settings_key, arrays)
             cost = np.arange(inputs.shape[0] + 1) * row_bytes + 12 * arrays.adjacency.indptr
             blocks = self._kept_blocks(blocks, cost, place.folder, earlier, is_kept)
-        place.refill = None if earlier is None else Refill(earlier)
         cut = CutRows.of(arrays, blocks, self.normalization, self.dtype.str)
+        if earlier is not None:
+            place.refill = Refill(earlier, RowsToCompute(earlier, inputs.shape[1], cut))
         plan = StepPlan(place.folder, inputs, cut, self.teleport)
         return StoredHop(plan, 0, inputs.is_sparse, place)
 
