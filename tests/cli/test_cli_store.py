@@ -66,6 +66,10 @@ def test_an_update_is_a_build_of_all_tables(run_cli, tmp_path):
     assert run_cli("store", "update", tmp_path / "s").code == 3
 
 
+def words_of(outcome):
+    return " ".join(outcome.stdout.split())
+
+
 def test_kept_hops_follow_an_update(run_cli, store, tmp_path):
     model = tmp_path / "m.adagcn"
     words = ["--split", "val:0", "--preset", "instant", "--out", model]
@@ -73,11 +77,21 @@ def test_kept_hops_follow_an_update(run_cli, store, tmp_path):
     kept = run_cli("store", "keep-hops", store, "--model", model, "--json").facts
     assert kept["shares"] is None
     assert kept["bytes"] > 0
+    assert "kept hops computed" in words_of(run_cli("store", "info", store))
     new = tmp_path / "e.csv"
     new.write_text("s,t\n4,7\n")
-    assert run_cli("store", "update", store, "--edges", new).code == 0
+    said = words_of(run_cli("store", "update", store, "--edges", new))
+    assert "1 edge added; kept hops follow with the next prediction" in said
+    facts = run_cli("store", "info", store, "--json").facts
+    assert facts["kept_hops"] == [{"is_current": False, "shares": None, "update": None}]
+    assert "kept hops of an earlier graph" in words_of(run_cli("store", "info", store))
+    assert run_cli("predict", model, store, "--out", tmp_path / "p.csv").code == 0
+    (kept,) = run_cli("store", "info", store, "--json").facts["kept_hops"]
+    assert kept["is_current"]
+    assert kept["shares"][0] == 2 / 2487  # the ends of the edge are new nodes
+    assert "kept hops updated, " in words_of(run_cli("store", "info", store))
     outcome = run_cli("store", "keep-hops", store, "--model", model)
-    assert "of hop 0" in " ".join(outcome.stdout.split())
+    assert kept["update"] in words_of(outcome)
     assert "removed" in run_cli("store", "drop-hops", store).stdout
     assert run_cli("store", "info", store, "--json").facts["bytes_of_hops"] == 0
 

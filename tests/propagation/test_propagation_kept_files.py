@@ -134,6 +134,19 @@ def test_several_updates_before_the_hops_are_asked_for(tmp_path):
     assert sum(only_record(store)[1].rows) > 0
 
 
+def test_an_update_says_whether_kept_hops_have_to_follow(tmp_path):
+    store = ring(tmp_path)
+    assert str(store.update(**UPDATES["edges"])) == "2 edges added"
+    source_of(store).keep_hops(N_HOPS)
+    labeled = store.update(labels={7: 2})
+    assert (labeled.hops_to_update, str(labeled)) == (False, "1 label changed")
+    assert "1 edge removed; kept hops follow with" in str(store.update(**UPDATES["gone"]))
+    assert store.update(labels={7: 1}).hops_to_update  # still
+    assert not any("kept hops" in phrase for phrase in store.info().changes)
+    assert_same_hops(store)
+    assert not store.update(labels={7: 2}).hops_to_update
+
+
 def test_sparse_hops_are_made_anew_until_they_are_dense(tmp_path):
     store = ring(tmp_path, wide=True)
     source_of(store).keep_hops(N_HOPS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from adagcn.cli.output import facts_table, print_json, screen
 from adagcn.cli.store_build import BuildOptions, build_from
 from adagcn.cli.store_update import UpdateOptions
 from adagcn.errors import InputError, IntegrityError, counted
+
+if TYPE_CHECKING:
+    from adagcn.propagation.kept_files import KeptRecord
 
 store_app = typer.Typer(help="Keep a graph in a folder of files that are read piece by piece.")
 
@@ -155,7 +158,7 @@ def drop_hops(store: Store, common: Common) -> None:
 @store_app.command("info")
 @with_option_groups
 def info(store: Store, common: Common) -> None:
-    """Show what a store holds, and what its hops take of the disk."""
+    """Show what a store holds, what its hops take of the disk and what their update computed."""
     facts = _facts(store)
     if common.as_json:
         print_json(facts)
@@ -188,6 +191,7 @@ def _facts(folder: Path) -> dict[str, Any]:
     from adagcn.formats.graph_store import read_manifest
     from adagcn.graph import Graph
     from adagcn.propagation.cut_rows import FOLDER
+    from adagcn.propagation.kept_files import kept_folders
 
     graph, manifest = Graph.from_store(folder), read_manifest(folder)
     return {
@@ -200,6 +204,19 @@ def _facts(folder: Path) -> dict[str, Any]:
         "bytes_of_propagator": _bytes_in(folder / FOLDER),
         "bytes_of_fits": _bytes_in(folder / "fits"),
         "bytes_of_scores": _bytes_in(folder / "scores"),
+        "kept_hops": [
+            _kept_facts(record, manifest.input_digest) for _, record in kept_folders(folder)
+        ],
+    }
+
+
+def _kept_facts(record: KeptRecord, digest: str) -> dict[str, Any]:
+    """Return whether hops are those of the graph, and what had to be computed of them."""
+    update = record.last_update
+    return {
+        "is_current": record.input_digest == digest,
+        "shares": None if update is None else update.shares,
+        "update": None if update is None else str(update),
     }
 
 
@@ -213,10 +230,17 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         *graph_rows(facts),
         ("size", sizes),
         ("hops", f"{facts['bytes_of_hops'] / 1e6:,.1f} MB"),
+        *(("kept hops", _kept_words(kept)) for kept in facts["kept_hops"]),
         ("rows of Â", f"{facts['bytes_of_propagator'] / 1e6:,.1f} MB"),
         *_left_rows("interrupted fits", facts["bytes_of_fits"], "finished layers"),
         *_left_rows("interrupted predictions", facts["bytes_of_scores"], "class scores"),
     ]
+
+
+def _kept_words(kept: dict[str, Any]) -> str:
+    if not kept["is_current"]:
+        return "of an earlier graph; the next prediction updates them"
+    return "computed" if kept["update"] is None else f"updated, {kept['update']}"
 
 
 def _left_rows(what: str, n_bytes: int, of: str) -> list[tuple[str, str]]:

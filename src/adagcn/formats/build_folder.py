@@ -16,6 +16,7 @@ from typing import IO
 from adagcn.errors import InputError, ResourceError
 
 MANIFEST = "store.json"
+KEPT_HOPS = "kept.json"  # of a folder in hops/ that stays there when nothing computes
 SPLITS = "splits"  # a folder of files, where a data set comes with splits
 _SCRATCH = ".building"
 _LOCK = "lock"

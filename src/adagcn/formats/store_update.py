@@ -21,7 +21,7 @@ from scipy import sparse
 from adagcn.errors import InputError, counted
 from adagcn.formats.adjacency import adjacency_from_edges
 from adagcn.formats.array_files import ArrayFile, MatrixFiles, growing_array, stored_file
-from adagcn.formats.build_folder import remove_strays, updating
+from adagcn.formats.build_folder import KEPT_HOPS, remove_strays, updating
 from adagcn.formats.changes import Changes
 from adagcn.formats.frozen import content_digest
 from adagcn.formats.graph_store import (
@@ -65,6 +65,8 @@ class StoreChange:
         Those of the graph in the store afterwards.
     changes : tuple of str
         What was read, changed and left out, in phrases.
+    hops_to_update : bool
+        Whether the store keeps hops, which are now those of an earlier graph.
     """
 
     nodes_added: int
@@ -76,9 +78,18 @@ class StoreChange:
     input_digest: str
     digest: str
     changes: tuple[str, ...]
+    hops_to_update: bool
 
     def __str__(self) -> str:
-        """Return what has changed in a phrase."""
+        """Return what has changed, and who says what that costs."""
+        if not self.hops_to_update:
+            return self.counts
+        later = "adagcn store info then has the share of their rows that was computed"
+        return f"{self.counts}; kept hops follow with the next prediction, and {later}"
+
+    @property
+    def counts(self) -> str:
+        """What has changed, in a phrase."""
         counts = (
             (self.nodes_added, "node", "added"),
             (self.edges_added, "edge", "added"),
@@ -162,17 +173,23 @@ class _Update:
             facts["input_digest"],
             facts["digest"],
             tuple(self.read.changes.phrases),
+            self._has_hops_to_update(facts["input_digest"]),
         )
         # Words about what the tables were are part of the store, as those of its build are.
         said = [
             f"update {self.number}: {phrase}"
-            for phrase in (*self.read.changes.phrases, str(change))
+            for phrase in (*self.read.changes.phrases, change.counts)
         ]
         facts["changes"] = [*self.read.stored.manifest.changes, *said]
         found = {**self.read.stored.manifest.files, **self.files}
         ordered = {name: found[name] for each in _ORDER for name in found if _part(name) == each}
         finish_store(self.read.stored.folder, ordered, facts)
         return change
+
+    def _has_hops_to_update(self, digest: str) -> bool:
+        """Return whether hops are kept whose record does not name the graph."""
+        records = (self.read.stored.folder / "hops").glob(f"*/{KEPT_HOPS}")
+        return any(digest.encode() not in record.read_bytes() for record in records)
 
     def _path(self, name: str) -> Path:
         return StoredFile(bytes=0, sha256="0" * 64, update=self.number).path(

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import IO
 
 from adagcn.formats.atomic import writing
-from adagcn.formats.build_folder import is_held, make_folder
+from adagcn.formats.build_folder import KEPT_HOPS, is_held, make_folder
 from adagcn.propagation.hop_refill import Refill
-from adagcn.propagation.kept_files import RECORD
 
 SPARE_HOPS = 3  # that must fit on the disk besides, for one more to stay
 
@@ -156,4 +155,4 @@ def _has_room(folder: Path, shared: SharedHops | None, hop_bytes: int) -> bool:
 
 def is_kept(folder: Path) -> bool:
     """Return whether the hops of a folder stay when their stream is gone."""
-    return (folder / RECORD).is_file()
+    return (folder / KEPT_HOPS).is_file()

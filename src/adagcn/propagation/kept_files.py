@@ -23,7 +23,7 @@ from scipy import sparse
 
 from adagcn.errors import IntegrityError
 from adagcn.formats.atomic import write_bytes
-from adagcn.formats.build_folder import make_folder
+from adagcn.formats.build_folder import KEPT_HOPS, make_folder
 from adagcn.formats.graph_store import ArrayParts, StoredArrays, mapped, write_array
 from adagcn.propagation.changed_rows import (
     Degrees,
@@ -42,12 +42,9 @@ from adagcn.propagation.cut_rows import CutRows
 from adagcn.propagation.normalize import Normalization
 from adagcn.propagation.row_blocks import RowBlocks, degrees_of
 
-RECORD = "kept.json"
 # Costs for each value of A + I, in multiplications of a hop that is computed whole: it takes one
-# for each column. Measured with 4 million values and 64 columns, and by results/bench/scale-hop.json.
-_PATCHED = (
-    2.0  # in a row that is computed for itself, with the kept rows of its block written again
-)
+# for each column. Measured with 4 million values and 64 columns on one thread.
+_PATCHED = 2.0  # in a row that is computed for itself; kept rows of its block are written again
 _CUT = 64.0  # cutting the rows of Â into files, before the first hop that is computed whole
 _GRAPH = "graph"  # the arrays that kept hops are of
 _GROWN = 2.0  # blocks are cut anew when one has grown to so many times its size
@@ -85,15 +82,20 @@ class KeptRecord(BaseModel):
     whole: str | None = None
     updated: bool = False
 
+    @property
+    def last_update(self) -> HopUpdate | None:
+        """What had to be computed of them; None if they follow no other ones."""
+        return HopUpdate(self.ends[-1], tuple(self.rows), self.whole) if self.updated else None
+
     def write(self, folder: Path) -> None:
         """Write it to a folder of hops, which stays from then on."""
-        write_bytes(folder / RECORD, self.model_dump_json(indent=1).encode())
+        write_bytes(folder / KEPT_HOPS, self.model_dump_json(indent=1).encode())
 
 
 def record_of(folder: Path) -> KeptRecord | None:
     """Return the record of a folder of hops; None if they are not kept."""
     try:
-        return KeptRecord.model_validate_json((folder / RECORD).read_bytes())
+        return KeptRecord.model_validate_json((folder / KEPT_HOPS).read_bytes())
     except (OSError, ValidationError):
         return None
 
@@ -125,7 +127,7 @@ class KeptFiles:
     @property
     def _newest(self) -> tuple[Path, KeptRecord] | None:
         found = [each for each in kept_folders(self.store) if each[1].settings == self.settings]
-        return max(found, key=lambda each: (each[0] / RECORD).stat().st_mtime_ns, default=None)
+        return max(found, key=lambda each: (each[0] / KEPT_HOPS).stat().st_mtime_ns, default=None)
 
     @property
     def n_bytes(self) -> int:
@@ -137,10 +139,7 @@ class KeptFiles:
     def last_update(self) -> HopUpdate | None:
         """What had to be computed when the store was last updated; None if it never was."""
         found = self._newest
-        if found is None or not found[1].updated:
-            return None
-        record = found[1]
-        return HopUpdate(record.ends[-1], tuple(record.rows), record.whole)
+        return None if found is None else found[1].last_update
 
     def updated(self, source: Any, node_ids: Any) -> Any:
         """Return the hops of a graph in memory as they are: what is kept is of a store."""
@@ -153,7 +152,7 @@ def drop_kept(store: Path) -> int:
     for folder, _ in [*kept_folders(store)]:
         files = [path for path in folder.rglob("*") if path.is_file()]
         n_bytes += sum(path.stat().st_size for path in files if path.stat().st_nlink == 1)
-        (folder / RECORD).unlink(missing_ok=True)
+        (folder / KEPT_HOPS).unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
     return n_bytes
 
@@ -306,7 +305,7 @@ class EarlierHops:
 
     def remove(self) -> None:
         """Remove the earlier hops: those of the graph of today have taken their place."""
-        (self.folder / RECORD).unlink(missing_ok=True)
+        (self.folder / KEPT_HOPS).unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def tell(self, rows: list[int], whole: str | None) -> None:
