@@ -48,17 +48,21 @@ _MEASURED = re.compile(
 def filled(text: str, ledger: Path) -> str:
     """Return a page with every marked table as its command prints it now."""
 
-    def shown(found: re.Match[str]) -> str:
-        end = "" if found["block"] else "\n"
-        return found[1] + measured(found["words"]) + end
-
-    text = _MEASURED.sub(shown, text)
-
     def written(found: re.Match[str]) -> str:
         end = "" if found["table"] else "\n"  # a comment that has no table yet gets one
         return found[1] + printed(found["words"].split(), ledger) + end
 
-    return _TABLE.sub(written, text)
+    return _TABLE.sub(written, recorded(text))
+
+
+def recorded(text: str) -> str:
+    """Return a page with every marked measurement as ``adagcn bench show`` prints it now."""
+
+    def shown(found: re.Match[str]) -> str:
+        end = "" if found["block"] else "\n"
+        return found[1] + measured(found["words"]) + end
+
+    return _MEASURED.sub(shown, text)
 
 
 def numbered(text: str, ledger: Path) -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 from adagcn.bench.updates import UpdatesPlan, measure_updates
-from adagcn.cli import main
 
 
 def test_hops_from_kept_ones_are_measured_and_compared():
@@ -21,9 +18,3 @@ def test_hops_from_kept_ones_are_measured_and_compared():
     shares = [[row.facts["share"] for row in each.rows] for each in (memory, store)]
     assert shares[0] == shares[1]
     assert memory.row("comparing the graphs").facts["share"] == 0  # features are the same
-
-
-def test_the_command_prints_json(capsys):
-    words = ["bench", "updates", "--edges", "10000", "--repetitions", "1", "--json"]
-    assert main(words) == 0
-    assert len(json.loads(capsys.readouterr().out)["sections"]) == 4

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from adagcn.bench import large, speed, speed_plan, start, timing
+from adagcn.bench import estimate_cases, estimates, large, speed, speed_plan, start, timing
 from adagcn.bench import scale as scale_bench
 from adagcn.bench.speed_plan import SpeedPlan
 from adagcn.cli.output import screen
@@ -215,6 +215,39 @@ def test_a_record_shows_the_tables_again(run_cli, record, monkeypatch):
     block = bench_show.measurement_markdown(record)
     assert block.startswith("```text\n")
     assert "a layer more" in block
+
+
+def shown_again(run_cli, tmp_path, *words):
+    """Record a benchmark, and return its sections and what is shown of them."""
+    told = run_cli("bench", *words, "--json")
+    path = tmp_path / "record.json"
+    path.write_text(told.stdout, "utf-8")
+    shown = run_cli("bench", "show", path)
+    assert shown.code == 0
+    return told.facts["sections"], " ".join(shown.stdout.split())
+
+
+def test_a_record_of_updates_shows_every_hop_again(run_cli, tmp_path):
+    sections, shown = shown_again(
+        run_cli, tmp_path, "updates", "--edges", "10000", "--repetitions", "1"
+    )
+    assert [row["name"] for row in sections[0]["rows"]][1:] == ["hop 1", "hop 2", "hop 3", "all"]
+    for section in sections:
+        assert f"{section['dataset']}: {section['title']}" in shown
+        assert f"{section['rows'][2]['facts']['reached']:.2%}" in shown
+    one = run_cli("bench", "show", tmp_path / "record.json", "--section", "community, in a store")
+    assert "the update of the store took" in one.stdout
+    assert "scattered" not in one.stdout
+
+
+def test_a_record_of_estimates_shows_every_case_again(run_cli, tmp_path, monkeypatch):
+    tiny = estimate_cases.Case("tiny", "adagcn", "instant", 300, 8, 4, 50, 0)
+    monkeypatch.setattr(estimate_cases, "CASES", (tiny,))
+    monkeypatch.setattr(estimates, "_in_new_process", lambda fn, *words: fn(*words))
+    (section,), shown = shown_again(run_cli, tmp_path, "estimates", "--case", "tiny")
+    assert section["facts"]["times"][1] == 1
+    assert "tiny" in shown
+    assert f"within a factor of two: {section['facts']['times'][0]} of 1 times of fits" in shown
 
 
 def test_sections_of_a_record_are_chosen_and_drawn(run_cli, record, tmp_path):

@@ -53,8 +53,10 @@ def measure_estimates(plan: EstimatesPlan, *, seed: int = 0, tick: Tick) -> Iter
     for case in plan.cases:
         rows.append(_row(case, _measured(case, seed)))
         tick()
-    memory = [row.facts[name] for row in rows for name in ("memory_ratio", "prediction_ratio")]
-    times = [row.facts["time_ratio"] for row in rows]
+    memory, predictions, times = (
+        [row.facts[name] for row in rows if row.facts[name] is not None]
+        for name in ("memory_ratio", "prediction_ratio", "time_ratio")
+    )
     yield Section(
         key="estimates",
         dataset="generated graphs",
@@ -62,10 +64,9 @@ def measure_estimates(plan: EstimatesPlan, *, seed: int = 0, tick: Tick) -> Iter
         ratio_name="memory: estimated over measured",
         rows=tuple(rows),
         facts={
-            "within_20_percent": sum(1 / 1.2 <= each <= 1.2 for each in memory if each),
-            "times_within_two": sum(0.5 <= each <= 2.0 for each in times if each),
-            "compared": sum(each is not None for each in memory),
-            "timed": sum(each is not None for each in times),
+            "peaks": [_within(1.2, memory), len(memory)],
+            "predictions": [_within(1.2, predictions), len(predictions)],
+            "times": [_within(2.0, times), len(times)],
         },
     )
 
@@ -171,6 +172,11 @@ def _row(case: Case, found: dict[str, Any]) -> Row:
     }
     shown = None if memory is None else Measure(memory)
     return Row(case.name, case.model, Measure(fit["seconds"]), shown, facts)
+
+
+def _within(factor: float, ratios: Sequence[float]) -> int:
+    """Return how many ratios are within a factor of 1."""
+    return sum(1 / factor <= each <= factor for each in ratios)
 
 
 def _ratio(told: float | None, taken: float | None) -> float | None:

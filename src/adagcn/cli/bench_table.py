@@ -68,6 +68,7 @@ def section_table(section: Section, *, width: int) -> Iterator[RenderableType]:
     yield from _exponent_lines(section)
     yield from _large_lines(section)
     yield from _update_lines(section)
+    yield from _estimate_lines(section)
 
 
 def _time_unit(measure: Measure | None) -> tuple[float, str]:
@@ -211,6 +212,15 @@ def _update_lines(section: Section) -> Iterator[str]:
             section.facts[f"seconds_of_{name}"] for name in ("store_update", "writing_the_store")
         )
         yield f"the update of the store took {update:.2f} s; to write it anew takes {write:.2f} s"
+
+
+def _estimate_lines(section: Section) -> Iterator[str]:
+    if section.key == "estimates":
+        peaks, predictions, times = (
+            "{} of {}".format(*section.facts[name]) for name in ("peaks", "predictions", "times")
+        )
+        yield f"within 20 %: {peaks} peaks of fits, {predictions} of predictions"
+        yield f"within a factor of two: {times} times of fits"
 
 
 def _large_lines(section: Section) -> Iterator[str]:
