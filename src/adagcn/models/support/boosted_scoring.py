@@ -181,8 +181,8 @@ class FittedEnsemble(NodeClassifier):
         From then on ``predict`` and its relatives compare the graph that they are given with the
         one whose hops are kept, and compute only the rows within reach of what differs: new edges,
         new nodes, other features. The result has the bits of one that keeps nothing.
-        ``kept_hops_.last_update`` says which share of the rows was computed, by hop; a hop that is
-        largely within reach is computed whole.
+        ``kept_hops_.last_update`` says which share of the rows was computed, by hop, and why hops
+        were computed whole, where that is cheaper.
 
         The hops are no part of the model: files and pickles of it do not hold them, and the next
         ``fit`` drops them, as does ``del clf.kept_hops_``.
