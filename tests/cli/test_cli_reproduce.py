@@ -86,10 +86,33 @@ def test_an_interrupted_experiment_says_what_is_kept(run_cli, command, monkeypat
     monkeypatch.setattr(campaign, "execute", interrupted)
     outcome = run_cli(*command)
     assert (outcome.code, outcome.stdout) == (130, "")
-    assert "3 new runs are kept in" in outcome.stderr
-    assert outcome.stderr.count("\n") == 1
+    before, after = outcome.stderr.splitlines()
+    assert "training 8 runs" in before
+    assert "3 new runs are kept in" in after
     rows = run_cli(*command, "--no-training", "--json").facts["rows"]
     assert sum(row["n"] for row in rows) == 3
+
+
+def test_what_is_to_be_trained_is_told_before(run_cli, command):
+    first = run_cli(*command[:2], "--splits", 1, "--models", "logistic", *command[2:])
+    assert "training 4 runs; " in first.stderr
+    assert "has none like them to tell the time by" in first.stderr
+    more = run_cli(*command)
+    assert "training 4 runs: about " in more.stderr
+    assert " of one core, going by the ledger\n" in more.stderr
+    assert "training" not in run_cli(*command).stderr
+
+
+def test_settings_of_single_columns(run_cli, spec, tmp_path):
+    text = spec.read_text("utf-8").replace(
+        'inits_on = { "Cora, 5" = 1 }', 'settings_on = { "Cora, 9" = { C = 0.1 } }'
+    )
+    mine = tmp_path / "on.toml"
+    mine.write_text(text, "utf-8")
+    words = ["reproduce", mine, "--ledger", tmp_path / "ledger.sqlite", "--json"]
+    rows = run_cli(*words, "--splits", 1, "--inits", 1).facts["rows"]
+    assert [row["settings"]["C"] for row in rows] == [10.0, 0.1, 1e5]
+    assert rows[1]["mean"] != rows[2]["mean"]
 
 
 @pytest.mark.parametrize(
