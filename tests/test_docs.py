@@ -121,6 +121,7 @@ FACTS = {
         ("performance / cora_ml: whole fit / APPNP / time with interval", "23.8 s (15.3–32.2)"),
         ("performance / cora_ml: one training step / GCN / a layer more", "+2.783 ms"),
         ("performance / 232,965 nodes: ÂX / copy / GB/s", "27.7"),
+        ("performance / pubmed: one epoch / GCN / time over AdaGCN, all columns", "11.5×"),
     ],
 )
 def test_a_number_is_the_one_that_its_source_names(tool, source, shown):
@@ -145,6 +146,8 @@ def test_a_difference_is_one_of_the_metric_that_was_asked_for(tool):
         "t / B",
         "t / B / Cora / change after 3 layers",
         "performance / x / y / time",
+        "performance / pubmed: one epoch / GCN / time over nobody",
+        "performance / pubmed: one epoch / GCN / AdaGCN is faster by over APPNP",
     ],
 )
 def test_a_number_without_a_record_is_told(tool, source):

@@ -15,7 +15,8 @@ line (there Markdown would end the paragraph). The source is one of
     four, paired by split).
 ``performance / cora_ml: whole fit / APPNP / time``
     A table that ``adagcn bench`` printed and ``docs/performance.md`` keeps: how its title begins,
-    a row, and how the name of a column begins; ``time with interval`` keeps the interval.
+    a row, and how the name of a column begins; ``time with interval`` keeps the interval, and
+    ``time over ROW`` is how many times that of another row of the table.
 """
 
 from __future__ import annotations
@@ -186,6 +187,9 @@ def _seconds(seconds: float) -> str:
 
 
 def _printed(title: str, row: str, column: str) -> str:
+    name, over, other = column.partition(" over ")
+    if over:
+        return f"{_seconds_of(title, row, name) / _seconds_of(title, other, name):.3g}×"
     with_interval = column.endswith(" with interval")
     name = column.removesuffix(" with interval")
     cells = next(
@@ -197,6 +201,12 @@ def _printed(title: str, row: str, column: str) -> str:
     if cell is None:
         raise ValueError(f"the columns are {', '.join(cells[row])}")
     return cell if with_interval else re.sub(r" \(.*\)$", "", cell)
+
+
+def _seconds_of(title: str, row: str, column: str) -> float:
+    """Return a printed time such as ``552 µs`` as seconds."""
+    value, unit = _printed(title, row, column).split(" ")
+    return float(value.replace(",", "")) * {"µs": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
 
 
 @cache
