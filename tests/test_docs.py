@@ -132,6 +132,17 @@ def test_a_number_is_the_one_that_its_source_names(tool, source, shown):
     assert asked == ([] if source.startswith("performance") else [source.split(" / ")[0]])
 
 
+def test_an_interval_with_nodes_is_that_of_a_comparison_with_the_other_row(tool):
+    against = {"A, new": [0.01, 0.02], "B": None}
+    rows = [
+        {**row, "against_first": {"node_interval": against[row["label"]]}} for row in FACTS["rows"]
+    ]
+    page, asked = "It is <!-- n: t / A, new / Cora / minus B c, with nodes -->1<!-- /n -->.", []
+    filled = tool.with_numbers(page, lambda words: asked.append(words) or {**FACTS, "rows": rows})
+    assert "-->[1.00, 2.00]<!--" in filled
+    assert asked == ["t --against 'B c'"]
+
+
 def test_a_difference_is_one_of_the_metric_that_was_asked_for(tool):
     page = "It is <!-- n: t / A, new / Cora / minus B -->1<!-- /n -->."
     filled = tool.with_numbers(page, lambda _: {**FACTS, "metric": "balanced_accuracy"})

@@ -95,7 +95,7 @@ def measured(words: str) -> str:
 @cache
 def facts(words: str, ledger: Path) -> Any:
     """Return what ``adagcn reproduce`` prints for these words as JSON."""
-    return json.loads(_printed(["reproduce", *words.split(), "--json", "--timing"], ledger))
+    return json.loads(_printed(["reproduce", *shlex.split(words), "--json", "--timing"], ledger))
 
 
 def _printed(words: list[str], ledger: Path) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from adagcn.experiments import campaign
@@ -142,6 +143,20 @@ def test_parts_of_an_experiment(run_cli, command):
     assert [(row["label"], row["planned"]) for row in rows] == [("weak", 1), ("weak", 1)]
     rows = run_cli(*command, "--inits", 1, "--no-training", "--json").facts["rows"]
     assert [row["planned"] for row in rows] == [2, 2, 2]
+    rows = run_cli(*command, "--columns", "5", "--no-training", "--json").facts["rows"]
+    assert [(row["label"], row["column"]) for row in rows] == [("weak", "Cora, 5")]
+
+
+def test_every_row_may_be_the_one_to_compare_with(run_cli, command):
+    words = ["--columns", "Cora, 9", "--json"]
+    weak, strong = run_cli(*command, *words).facts["rows"]
+    first, other = run_cli(*command, *words, "--against", "strong").facts["rows"]
+    assert (weak["label"], first["label"]) == ("weak", "strong")
+    assert weak["against_first"] is first["against_first"] is None
+    there, back = strong["against_first"], other["against_first"]
+    assert back["difference"] == -there["difference"] != 0
+    for kind in ("interval", "node_interval"):
+        np.testing.assert_allclose(back[kind], [-bound for bound in there[kind][::-1]], atol=1e-9)
 
 
 @pytest.mark.dataset
@@ -173,6 +188,8 @@ def test_the_shipped_tables_are_planned(run_cli, dataset_dir, tmp_path, monkeypa
         (["--presets", "boosted", "--inits", "2"], "got 2. Use at most 1"),
         (["--datasets", "pubmed"], "--datasets has an unknown name; got 'pubmed'"),
         (["--models", "adagcn"], "--models has an unknown name"),
+        (["--columns", "7"], "got '7'. Use a part of one of 'Cora, 5', 'Cora, 9' [AGC-I2211]"),
+        (["--against", "we"], "got 'we'. Use one of 'weak', 'strong' [AGC-I2212]"),
         (["--json", "--format", "md"], "--format cannot be combined with --json"),
         (["--import", "/nowhere/x"], "there is no exported ledger"),
     ],
