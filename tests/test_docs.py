@@ -124,6 +124,7 @@ FACTS = {
         ("performance / cora_ml: whole fit / APPNP / time with interval", "23.8 s (15.3–32.2)"),
         ("performance / cora_ml: one training step / GCN / a layer more", "+2.783 ms"),
         ("performance / 232,965 nodes: ÂX / copy / GB/s", "27.7"),
+        ("performance / pubmed: one epoch / GCN / time over AdaGCN, all columns", "11.5×"),
     ],
 )
 def test_a_number_is_the_one_that_its_source_names(tool, source, shown):
@@ -132,6 +133,17 @@ def test_a_number_is_the_one_that_its_source_names(tool, source, shown):
     filled = tool.with_numbers(page, lambda words: asked.append(words) or FACTS)
     assert filled == f"It is <!-- n: {source} -->{shown}<!-- /n --> %."
     assert asked == ([] if source.startswith("performance") else [source.split(" / ")[0]])
+
+
+def test_an_interval_with_nodes_is_that_of_a_comparison_with_the_other_row(tool):
+    against = {"A, new": [0.01, 0.02], "B": None}
+    rows = [
+        {**row, "against_first": {"node_interval": against[row["label"]]}} for row in FACTS["rows"]
+    ]
+    page, asked = "It is <!-- n: t / A, new / Cora / minus B c, with nodes -->1<!-- /n -->.", []
+    filled = tool.with_numbers(page, lambda words: asked.append(words) or {**FACTS, "rows": rows})
+    assert "-->[1.00, 2.00]<!--" in filled
+    assert asked == ["t --against 'B c'"]
 
 
 def test_a_difference_is_one_of_the_metric_that_was_asked_for(tool):
@@ -148,6 +160,8 @@ def test_a_difference_is_one_of_the_metric_that_was_asked_for(tool):
         "t / B",
         "t / B / Cora / change after 3 layers",
         "performance / x / y / time",
+        "performance / pubmed: one epoch / GCN / time over nobody",
+        "performance / pubmed: one epoch / GCN / AdaGCN is faster by over APPNP",
     ],
 )
 def test_a_number_without_a_record_is_told(tool, source):

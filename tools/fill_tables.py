@@ -2,7 +2,8 @@
 
 A table that stands below a comment such as ``<!-- adagcn reproduce table2 --models adagcn -->`` or
 ``<!-- adagcn bench calibration --part sets -->`` is what that command prints of what is recorded,
-and so is a block of text below ``<!-- adagcn bench show results/bench/halo.json -->``.
+and so is a block of text below ``<!-- adagcn bench show results/bench/halo.json -->``. Sentences
+below ``<!-- frontier: adagcn reproduce pareto -->`` are those that it prints below its table.
 ``page_numbers.py`` says how a number in a sentence is marked.
 ``python tools/fill_tables.py`` writes both anew; the tests check that none is out of date.
 """
@@ -27,7 +28,10 @@ from adagcn.cli.bench_show import measurement_markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 LEDGER = ROOT / "results" / "ledger.jsonl.gz"
-CALIBRATION = ROOT / "results" / "calibration.jsonl"
+RECORDS = {  # of commands that keep one
+    "calibration": ROOT / "results" / "calibration.jsonl",
+    "fits": ROOT / "results" / "fits.jsonl",
+}
 PAGES = sorted(
     page
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
@@ -35,7 +39,11 @@ PAGES = sorted(
 )
 
 _TABLE = re.compile(
-    r"(<!-- adagcn (?P<words>(?:reproduce|bench calibration) .+?) -->\n\n)(?P<table>(?:\|.*\n)*)"
+    r"(<!-- adagcn (?P<words>(?:reproduce|bench calibration|bench fits) .+?) -->\n\n)"
+    r"(?P<table>(?:\|.*\n)*)"
+)
+_FRONTIER = re.compile(
+    r"(<!-- frontier: adagcn (?P<words>reproduce .+?) -->\n\n)(?P<lines>(?:- .*\n)*)"
 )
 
 
@@ -52,7 +60,11 @@ def filled(text: str, ledger: Path) -> str:
         end = "" if found["table"] else "\n"  # a comment that has no table yet gets one
         return found[1] + printed(found["words"].split(), ledger) + end
 
-    return _TABLE.sub(written, recorded(text))
+    def told(found: re.Match[str]) -> str:
+        end = "" if found["lines"] else "\n"
+        return found[1] + printed(found["words"].split(), ledger, start="- ") + end
+
+    return _FRONTIER.sub(told, _TABLE.sub(written, recorded(text)))
 
 
 def recorded(text: str) -> str:
@@ -70,10 +82,10 @@ def numbered(text: str, ledger: Path) -> str:
     return with_numbers(text, lambda words: facts(words, ledger))
 
 
-def printed(words: list[str], ledger: Path) -> str:
-    """Return the table that a command prints."""
+def printed(words: list[str], ledger: Path, start: str = "|") -> str:
+    """Return the lines of a table that a command prints, or those with another start."""
     lines = _printed([*words, "--format", "md"], ledger).splitlines(keepends=True)
-    return "".join(line for line in lines if line.startswith("|"))
+    return "".join(line for line in lines if line.startswith(start))
 
 
 @cache
@@ -87,11 +99,17 @@ def measured(words: str) -> str:
 @cache
 def facts(words: str, ledger: Path) -> Any:
     """Return what ``adagcn reproduce`` prints for these words as JSON."""
-    return json.loads(_printed(["reproduce", *words.split(), "--json", "--timing"], ledger))
+    return json.loads(_printed(["reproduce", *shlex.split(words), "--json", "--timing"], ledger))
 
 
 def _printed(words: list[str], ledger: Path) -> str:
-    record = ["--ledger", str(ledger)] if words[0] == "reproduce" else ["--keep", str(CALIBRATION)]
+    record = ["--keep", str(RECORDS.get(words[1]))]
+    if words[0] == "reproduce":
+        record = [
+            "--ledger",
+            str(ledger),
+            *(["--records", str(LEDGER.parent)] * (words[1] == "pareto")),
+        ]
     return _output([*words, *record, "--no-training", "--quiet"])
 
 

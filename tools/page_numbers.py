@@ -10,17 +10,20 @@ line (there Markdown would end the paragraph). The source is one of
     its interval over splits, ``behind the first row, with nodes`` (the interval that resamples
     nodes as well, alone), ``CPU seconds``, ``minus ROW`` (the paired difference from another row
     with its interval), ``ahead of ROW`` (the same without a plus sign) or ``p minus ROW`` (on split
-    means); with ``, odd splits`` behind ROW, on the splits of odd number alone. Of a boosted model
-    also ``mean of the first 4 layers`` and ``change after 4 layers`` (all layers minus the first
-    four, paired by split).
+    means); with ``, odd splits`` behind ROW, on the splits of odd number alone; ``minus ROW, with
+    nodes`` is the interval of the difference that resamples nodes as well, alone. Of a boosted
+    model also ``mean of the first 4 layers`` and ``change after 4 layers`` (all layers minus the
+    first four, paired by split).
 ``performance / cora_ml: whole fit / APPNP / time``
     A table that ``adagcn bench`` printed and ``docs/performance.md`` keeps: how its title begins,
-    a row, and how the name of a column begins; ``time with interval`` keeps the interval.
+    a row, and how the name of a column begins; ``time with interval`` keeps the interval, and
+    ``time over ROW`` is how many times that of another row of the table.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -55,6 +58,9 @@ def number(source: str, facts_of: Callable[[str], Facts]) -> str:
         if first == "performance":
             return _printed(*path)
         row, column, what = path
+        if (found := re.fullmatch("minus (.+), with nodes", what)) is not None:
+            against = _Cells(facts_of(f"{first} --against {shlex.quote(found[1])}"))
+            return _interval(against.rows[row, column]["against_first"]["node_interval"])
         return _of_a_cell(_Cells(facts_of(first)), row, column, what)
     except (KeyError, IndexError, ValueError, TypeError) as error:
         raise ValueError(f"there is no number {source!r}: {error}") from error
@@ -186,6 +192,9 @@ def _seconds(seconds: float) -> str:
 
 
 def _printed(title: str, row: str, column: str) -> str:
+    name, over, other = column.partition(" over ")
+    if over:
+        return f"{_seconds_of(title, row, name) / _seconds_of(title, other, name):.3g}×"
     with_interval = column.endswith(" with interval")
     name = column.removesuffix(" with interval")
     cells = next(
@@ -197,6 +206,12 @@ def _printed(title: str, row: str, column: str) -> str:
     if cell is None:
         raise ValueError(f"the columns are {', '.join(cells[row])}")
     return cell if with_interval else re.sub(r" \(.*\)$", "", cell)
+
+
+def _seconds_of(title: str, row: str, column: str) -> float:
+    """Return a printed time such as ``552 µs`` as seconds."""
+    value, unit = _printed(title, row, column).split(" ")
+    return float(value.replace(",", "")) * {"µs": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
 
 
 @cache

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import re
+import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,10 @@ from adagcn.bench import large
 from adagcn.bench.kept_fits import KeptFits
 from adagcn.bench.large import LargePlan, make_large_task, measure_large
 from adagcn.bench.memory import data_bytes
+from adagcn.cli.bench_large import _by_system
+from adagcn.experiments.runs import resolved_params
+from adagcn.experiments.spec_files import load_spec
+from adagcn.models.support.registry import build_model
 
 TINY = LargePlan(n_nodes=400, n_edges=2_000, repetitions=1, max_epochs=3, n_layers=2, memory=False)
 
@@ -25,7 +32,7 @@ def test_every_system_has_its_epoch_and_its_fit(sections):
     assert [row.facts["hidden_units"] for row in epoch.rows] == [100, 16, 64, 64]
     names = [row.name for row in epoch.rows]
     others = ["AdaGCN, auto depth", "AdaGCN, adaptive", "AdaGCN, instant", "GCN", "SGC"]
-    assert [row.name for row in fit.rows] == [*names, *others]
+    assert [row.name for row in fit.rows] == [*names, *others, "perceptron"]
     assert epoch.row("AdaGCN").ratio.median == fit.row("AdaGCN").ratio.median == 1.0
     for row in fit.rows:
         assert 0.0 <= row.facts["f1_macro"] <= 1.0
@@ -122,3 +129,98 @@ def test_the_memory_is_that_of_the_settings():
     task, plan = large._short_fit(600, 3_000, 0, {"hidden_units": 7})
     assert large._settings("adagcn", plan)["hidden_units"] == 7
     assert (plan.max_epochs, plan.n_layers, task.graph.n_nodes) == (3, 3, 600)
+
+
+def test_a_title_says_every_limit_on_epochs_and_how_many_runs():
+    plan = replace(TINY, max_epochs=500, settings={"ppnp": {"max_epochs": 100}})
+    assert large._fit_title(plan, ["adagcn", "gcn_es"]) == (
+        "whole fits of at most 500 epochs (each layer, for AdaGCN); 1 run"
+    )
+    plan = replace(plan, fits=3, homophily=0.1)
+    assert large._fit_title(plan, ["adagcn", "adagcn_instant", "ppnp"]) == (
+        "whole fits of at most 500 epochs (each layer, for AdaGCN; AdaGCN, instant, as its preset "
+        "says; PPNP, at most 100 epochs); 3 runs, homophily 0.1, F1 with their standard deviation"
+    )
+
+
+def test_a_graph_of_another_homophily_is_another_fit():
+    kept = KeptFits(None)
+    plans = TINY, replace(TINY, homophily=0.9)
+    found = [
+        next(iter(measure_large(plan, timed=[], fitted=["sgc"], kept=kept, tick=no_tick)))
+        for plan in plans
+    ]
+    assert [section.facts["homophily"] for section in found] == [0.2, 0.9]
+    assert [words["graph"]["homophily"] for words, _ in kept.entries()] == [0.2, 0.9]
+    scores = [section.rows[0].facts["f1_micro"] for section in found]
+    assert scores[1] > scores[0]
+
+
+def test_fits_on_record_are_still_found():
+    """A new option must not change what a fit of before is known by."""
+    record = KeptFits(Path(__file__).parents[2] / "results" / "large_fits.jsonl")
+    words = {each["system"]: each for each, _ in record.entries()}
+    task = make_large_task(400, 2_000, 0)
+    for key, each in words.items():
+        now = large._words(task, key, large.FULL, each["seed"])
+        assert now["settings"] == each["settings"]
+        assert set(now) == set(each)
+        sizes = {"n_nodes", "n_edges", "n_train", "n_stop"}
+        kept = {name: value for name, value in each["graph"].items() if name not in sizes}
+        assert {n: v for n, v in now["graph"].items() if n not in sizes} == kept
+
+
+# The same search for everybody: which key of `bench large` is which row of table4.toml.
+TABLE4 = {
+    "AdaGCN, tuned": "adagcn",
+    "AdaGCN, adaptive": "adagcn_adaptive",
+    "AdaGCN, instant": "adagcn_instant",
+    "GCN": "gcn_es",
+    "SGC": "sgc",
+    "APPNP": "appnp",
+    "PPNP": "ppnp",
+    "perceptron, without edges": "mlp",
+}
+
+
+def documented_words():
+    """Return the command that takes what table4 found to the full size, as in the documentation."""
+    page = Path(__file__).parents[2] / "docs" / "performance.md"
+    (command,) = re.findall(
+        r"^adagcn bench large [^\n]*--max-epochs 500 (?:.*\\\n)+.*$", page.read_text("utf-8"), re.M
+    )
+    return shlex.split(command.replace("\\\n", " "))
+
+
+def settings_of(words):
+    return [words[place + 1] for place, word in enumerate(words) if word == "--set"]
+
+
+def test_what_table4_chooses_can_be_fitted_at_full_size():
+    spec = load_spec("table4")
+    assert [row.label for row in spec.rows] == list(TABLE4)
+    words = documented_words()
+    assert words[words.index("--fits") + 1].split(",") == list(TABLE4.values())
+    fitted = list(TABLE4.values())
+    given = _by_system(settings_of(words), fitted)
+    graph = make_large_task(400, 2_000, 0).graph
+    for row in spec.rows:
+        key = TABLE4[row.label]
+        # A long fit of PPNP and of APPNP would take hours, which the table says.
+        named = {
+            name: v for name, v in given.get(key, {}).items() if (name, v) != ("max_epochs", 100)
+        }
+        assert set(row.grid) == set(named) - set(row.settings)
+        for candidate in spec.candidates_of(row):
+            pairs = [f"{key}.{name}={candidate[name]}" for name in named]
+            plan = replace(large.FULL, max_epochs=500, settings=_by_system(pairs, fitted))
+            model = large.large_model(graph, key, plan, 0)
+            expected = build_model(row.model, graph, preset=row.preset, settings=candidate)
+            assert type(model) is type(expected)
+            assert resolved_params(model) == resolved_params(expected), row.label
+
+
+def test_only_the_longest_fits_are_cut_short():
+    given = _by_system(settings_of(documented_words()), list(TABLE4.values()))
+    limits = {key: each["max_epochs"] for key, each in given.items() if "max_epochs" in each}
+    assert limits == {"appnp": 100, "ppnp": 100}

@@ -129,6 +129,9 @@ def test_large_takes_settings_of_single_systems(run_cli, monkeypatch):
     outcome = run_cli(*words, *found)
     assert outcome.code == 0, outcome.stderr
     assert "GCN, set: hidden_units = 7, dropout = 0.0" in outcome.stdout
+    outcome = run_cli(*words, "--homophily", "0.7", "--json")
+    assert outcome.facts["sections"][0]["facts"]["homophily"] == 0.7
+    assert run_cli(*words, "--homophily", "1.1").code == 2
     for wrong in ("sgc.hidden_units=7", "adagcn.n_layers=2", "hidden_units=7"):
         refused = run_cli(*words, "--set", wrong)
         assert refused.code == 3

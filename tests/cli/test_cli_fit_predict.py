@@ -62,6 +62,14 @@ def test_the_same_command_gives_the_same_model(run_cli, tables, model):
     assert other["model_digest"] != again["model_digest"]
 
 
+def test_the_same_command_without_epochs_gives_the_same_model(run_cli):
+    first, again, other = (
+        run_cli("fit", "cora", "--preset", "instant", "--seed", seed, "--json").facts
+        for seed in ("0", "0", "1")
+    )
+    assert first["model_digest"] == again["model_digest"] != other["model_digest"]
+
+
 def test_predictions_come_back_under_the_users_ids(run_cli, tables, model, tmp_path):
     out = tmp_path / "predictions.csv"
     outcome = run_cli("predict", model[0], *tables.options, "--proba", "--out", out)

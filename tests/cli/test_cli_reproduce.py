@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from adagcn.experiments import campaign
@@ -86,10 +87,33 @@ def test_an_interrupted_experiment_says_what_is_kept(run_cli, command, monkeypat
     monkeypatch.setattr(campaign, "execute", interrupted)
     outcome = run_cli(*command)
     assert (outcome.code, outcome.stdout) == (130, "")
-    assert "3 new runs are kept in" in outcome.stderr
-    assert outcome.stderr.count("\n") == 1
+    before, after = outcome.stderr.splitlines()
+    assert "training 8 runs" in before
+    assert "3 new runs are kept in" in after
     rows = run_cli(*command, "--no-training", "--json").facts["rows"]
     assert sum(row["n"] for row in rows) == 3
+
+
+def test_what_is_to_be_trained_is_told_before(run_cli, command):
+    first = run_cli(*command[:2], "--splits", 1, "--models", "logistic", *command[2:])
+    assert "training 4 runs; " in first.stderr
+    assert "has none like them to tell the time by" in first.stderr
+    more = run_cli(*command)
+    assert "training 4 runs: about " in more.stderr
+    assert " of one core, going by the ledger\n" in more.stderr
+    assert "training" not in run_cli(*command).stderr
+
+
+def test_settings_of_single_columns(run_cli, spec, tmp_path):
+    text = spec.read_text("utf-8").replace(
+        'inits_on = { "Cora, 5" = 1 }', 'settings_on = { "Cora, 9" = { C = 0.1 } }'
+    )
+    mine = tmp_path / "on.toml"
+    mine.write_text(text, "utf-8")
+    words = ["reproduce", mine, "--ledger", tmp_path / "ledger.sqlite", "--json"]
+    rows = run_cli(*words, "--splits", 1, "--inits", 1).facts["rows"]
+    assert [row["settings"]["C"] for row in rows] == [10.0, 0.1, 1e5]
+    assert rows[1]["mean"] != rows[2]["mean"]
 
 
 @pytest.mark.parametrize(
@@ -119,6 +143,20 @@ def test_parts_of_an_experiment(run_cli, command):
     assert [(row["label"], row["planned"]) for row in rows] == [("weak", 1), ("weak", 1)]
     rows = run_cli(*command, "--inits", 1, "--no-training", "--json").facts["rows"]
     assert [row["planned"] for row in rows] == [2, 2, 2]
+    rows = run_cli(*command, "--columns", "5", "--no-training", "--json").facts["rows"]
+    assert [(row["label"], row["column"]) for row in rows] == [("weak", "Cora, 5")]
+
+
+def test_every_row_may_be_the_one_to_compare_with(run_cli, command):
+    words = ["--columns", "Cora, 9", "--json"]
+    weak, strong = run_cli(*command, *words).facts["rows"]
+    first, other = run_cli(*command, *words, "--against", "strong").facts["rows"]
+    assert (weak["label"], first["label"]) == ("weak", "strong")
+    assert weak["against_first"] is first["against_first"] is None
+    there, back = strong["against_first"], other["against_first"]
+    assert back["difference"] == -there["difference"] != 0
+    for kind in ("interval", "node_interval"):
+        np.testing.assert_allclose(back[kind], [-bound for bound in there[kind][::-1]], atol=1e-9)
 
 
 @pytest.mark.dataset
@@ -150,6 +188,8 @@ def test_the_shipped_tables_are_planned(run_cli, dataset_dir, tmp_path, monkeypa
         (["--presets", "boosted", "--inits", "2"], "got 2. Use at most 1"),
         (["--datasets", "pubmed"], "--datasets has an unknown name; got 'pubmed'"),
         (["--models", "adagcn"], "--models has an unknown name"),
+        (["--columns", "7"], "got '7'. Use a part of one of 'Cora, 5', 'Cora, 9' [AGC-I2211]"),
+        (["--against", "we"], "got 'we'. Use one of 'weak', 'strong' [AGC-I2212]"),
         (["--json", "--format", "md"], "--format cannot be combined with --json"),
         (["--import", "/nowhere/x"], "there is no exported ledger"),
     ],

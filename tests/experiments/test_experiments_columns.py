@@ -51,7 +51,8 @@ def test_a_graph_is_a_file_or_tables_or_generated(folder):
         {"label": "P", "dataset": "planted", "planted": PLANTED},
     )
     graphs = load_graphs(spec)
-    assert {name: graph.name for name, graph in graphs.items()} == {n: n for n in graphs}
+    names = {"mine": "toy", "mine too": "mine too", "weak": "weak", "planted": "planted"}
+    assert {name: graph.name for name, graph in graphs.items()} == names
     assert graphs["mine"].digest == toy.GRAPH.digest
     assert graphs["weak"].digest == weak_dense().digest
     assert graphs["planted"].digest == planted_partition(**PLANTED).digest

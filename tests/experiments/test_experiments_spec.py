@@ -144,6 +144,35 @@ def test_a_fault_in_where_a_graph_comes_from(source, match):
         parse_spec(GOOD.replace('dataset = "cora"', f'dataset = "cora", {source}'), "mine")
 
 
+def test_a_row_may_have_other_settings_on_single_columns():
+    fields = toy.toy_fields()
+    fields["columns"].append({"label": "B", "dataset": "toy"})
+    row = {"label": "c", "model": "adagcn", "grid": {"max_epochs": [3, 4]}}
+    row["settings"] = {"variant": {"n_members": 2}}
+    row["settings_on"] = {"B": {"dropout": 0.25, "variant": {"n_members": 3}}}
+    fields["rows"] = [row]
+    spec = make_spec(fields, "toy")
+    found = [spec.candidates_of(spec.rows[0], column) for column in spec.columns]
+    assert found[0] == [{"variant.n_members": 2, "max_epochs": n} for n in (3, 4)]
+    other = {"variant.n_members": 3, "dropout": 0.25}
+    assert found[1] == [{**other, "max_epochs": n} for n in (3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("settings_on", "match"),
+    [
+        ({"C": {"dropout": 0.1}}, r"rows\[0\]\.settings_on is unknown; got 'C'"),
+        ({"Toy": {"drop": 0.1}}, r"rows\[0\]\.settings_on\.Toy is unknown; got 'drop'"),
+        ({"Toy": {"dropout": 2.0}}, r"rows\[0\]\.settings_on\.Toy: dropout"),
+        ({"Toy": 3}, r"rows\[0\]\.settings_on\.Toy"),
+    ],
+)
+def test_a_fault_in_the_settings_of_a_column(settings_on, match):
+    row = {"label": "a", "model": "mlp", "settings_on": settings_on}
+    with pytest.raises(InputError, match=match):
+        make_spec(toy.toy_fields(rows=[row]), "toy")
+
+
 def test_one_name_stands_for_one_graph():
     fields = toy.toy_fields()
     fields["columns"].append({"label": "B", "dataset": "toy", "file": "toy.npz"})

@@ -14,7 +14,9 @@ from adagcn import AdaGCNClassifier, Graph
 from adagcn.boosting import look
 from adagcn.data import planted_partition
 from adagcn.errors import InputError, PresetNotice
+from adagcn.learners import blend, ridge
 from adagcn.models import Variant, load_model
+from adagcn.models.support import adapting
 
 DECIDED = ("feature_norm", "max_features", "teleport", "pseudo_labels")
 
@@ -61,6 +63,58 @@ def test_the_sentence_names_what_was_chosen(task):
     assert "loss" in sentence
     assert "pseudo-labels" in sentence
     assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(("teleport", "depth"), [(0.1, "24 layers"), (0.0, "at most {} layers")])
+def test_the_sentence_ends_with_the_depth(task, monkeypatch, teleport, depth):
+    monkeypatch.setattr(look, "TELEPORTS", (teleport,))
+    clf = on(task, adaptive(task.graph))
+    most = clf.choices_.get("variant.most_layers")
+    assert clf.params_["look"].endswith(f" pseudo-labels, {depth.format(most)}")
+    if teleport:
+        assert len(clf.layers_) == clf.choices_["n_layers"] == 24
+    given = on(task, adaptive(task.graph, n_layers=3))
+    assert given.params_["look"].endswith(" pseudo-labels")  # nothing was chosen
+
+
+RULE = (
+    "ridge by stopping loss; columns (1000, 2000, 4000) or all within 0.01; "
+    "teleports (0.0, 0.05, 0.1, 0.2, 0.4) with 12 hops, 0.2 within 0.05; "
+    "plain hops (0, 1, 2, 4, 8, 12); L2 {'few labels': (0.005, 0.015, 0.05), "
+    "'few labels, square roots': (0.015, 0.005, 0.05), 'many labels': (0.0005, 0.005, 0.0)} "
+    "beyond 0.015; rows {'train': 2000, 'stop': 1000}"
+)
+NOT_IN_RULE = {
+    (adapting, "FEW_LABELS"): 0.25,
+    (adapting, "PSEUDO_LABELS"): 500,
+    (adapting, "MOST_LAYERS"): 24,
+    (adapting, "LAYERS_BEYOND"): 8,
+    (look, "TEMPERATURES"): (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5),
+    (look, "MOST_ENTRIES"): 50_000_000,
+    (look, "MOST_WORK"): 1e11,
+    (look, "FEWEST_HOPS"): 4,
+    (ridge, "STRENGTHS"): (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+    (ridge, "TEMPERATURES"): (0.03, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.7, 1.0),
+    (blend, "SHARES"): (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    (blend, "TEMPERATURES"): (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0),
+    (blend, "SHARE_WITHOUT_STOPPING"): 0.3,
+}
+
+
+def test_what_decides_beside_the_rule_changes_with_it_alone(task, monkeypatch):
+    """The key of a run holds RULE and none of the other constants."""
+    told = "a run's key holds look.RULE: whoever changes a constant that decides must change RULE"
+    judged, choose = [], look.choose_norm
+
+    def spied(looked, candidates, propagator):
+        judged.append(list(candidates))
+        return choose(looked, candidates, propagator)
+
+    monkeypatch.setattr(look, "choose_norm", spied)
+    on(task, adaptive(task.graph, n_layers=1))
+    found = {place: getattr(*place) for place in NOT_IN_RULE}
+    assert (look.RULE, found) == (RULE, NOT_IN_RULE), told
+    assert judged == [["none", "hellinger"]], told
 
 
 @pytest.mark.parametrize(

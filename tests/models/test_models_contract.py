@@ -32,11 +32,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::adagcn.errors.PresetNotice")
 QUICK = {"n_layers": 3, "max_epochs": 15, "random_state": 0}
 QUICK_SYSTEM = {"max_epochs": 100, "random_state": 0}  # one training instead of one per layer
 
-# One of each kind: boosted, spectral, sampled, spread labels, closed form. `make test` runs the
-# contract on these; `make test-full` on every model.
+# One of each kind: boosted, spectral, sampled, spread labels, closed form, random propagation.
+# `make test` runs the contract on these; `make test-full` on every model.
 SOME_OF_EACH_KIND = {
     "adagcn", "adasgc", "mlp", "logistic", "gcn", "appnp", "label_propagation", "graphsage",
-    "bt_fp", "pta",
+    "bt_fp", "pta", "grand",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import torch
 from pyg_oracle import dense
 from torch import nn
 
-from adagcn.errors import FormatError
+from adagcn.errors import FormatError, ResourceError
 from adagcn.models import gb_gnn
 from adagcn.models.support.network import Start
 from adagcn.models.support.system import FitContext, resolve
@@ -232,3 +232,36 @@ def test_damaged_tensors_are_refused(problem, preset):
             SYSTEM.restore(broken, settings, 9, 3)
     with pytest.raises(FormatError, match="learners do not fit the model"):
         SYSTEM.restore({**tensors, "learner.004.weights.0": np.zeros(1)}, settings, 9, 3)
+
+
+def test_an_alignment_that_cannot_fit_is_refused_before_it_is_taken(problem, monkeypatch):
+    nodes, matrix, features = problem.nodes, problem.inputs.propagator, problem.inputs.features
+    n_train, shares = len(nodes.train_nodes), np.ones(5)
+    rows = gb_gnn.rows_of_powers(matrix, features, nodes.train_nodes)
+    settings = settings_of("alignment")
+    calls = [
+        (
+            8 * 5 * n_train * 9,
+            f"training nodes' rows of every power.*got '5 × {n_train} × 9 values'",
+            lambda: gb_gnn.rows_of_powers(matrix, features, nodes.train_nodes),
+        ),
+        (
+            8 * 23 * 9,
+            "mixed features of all nodes would take.*got '23 × 9 values'",
+            lambda: gb_gnn.mixed(matrix, features, shares),
+        ),
+        (
+            8 * 25 * n_train**2,
+            f"kernels of all pairs of training nodes would take.*got '{n_train} training nodes'",
+            lambda: gb_gnn.aligned_shares(rows, nodes.labels, settings),
+        ),
+    ]
+    for n_bytes, words, call in calls:
+        monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", str(n_bytes - 1))
+        with monkeypatch.context() as patched:
+            for name in ("empty", "einsum"):
+                patched.setattr(np, name, None)
+            with pytest.raises(ResourceError, match=f"{words}.*Use aggregation='adjacency'"):
+                call()
+        monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", str(n_bytes))
+        call()

@@ -10,9 +10,9 @@ import torch
 from pyg_oracle import assert_equal_to, dense, edges, pyg, started
 from torch import nn
 
-from adagcn.errors import PresetNotice
+from adagcn.errors import PresetNotice, ResourceError
 from adagcn.models import grand
-from adagcn.models.support.network import NetworkTrainee
+from adagcn.models.support.network import NetworkTrainee, Start
 from adagcn.models.support.system import FitContext, GraphInput, resolve
 
 SYSTEM = grand.GRANDClassifier.system
@@ -253,3 +253,39 @@ def test_presets_are_those_of_the_authors():
     assert (shared.max_epochs, shared.stop_on) == (5000, "lowest_loss")
     with pytest.warns(PresetNotice, match="no settings for cora_ml: those of citeseer are used"):
         assert resolve(SYSTEM, "paper", "cora_ml", {}) == resolve(SYSTEM, "paper", "citeseer", {})
+
+
+def test_the_start_is_uniform_around_zero():
+    """The authors' code draws from a normal distribution around −1/√(fan out) instead."""
+    settings = settings_of(hidden_units=400)
+    start = Start(300, 100, torch.Generator().manual_seed(5), torch.float64)
+    network = grand.GRAND(settings, start)
+    layers = (
+        (network.hidden, network.hidden_bias, 400),
+        (network.output, network.output_bias, 100),
+    )
+    for weight, bias, fan_out in layers:
+        bound = fan_out**-0.5
+        for values in (weight.detach(), bias.detach()):
+            assert values.abs().max() <= bound
+            assert values.unique().numel() == values.numel()
+            # The mean of n of them, within five of its standard deviations.
+            assert abs(values.mean()) < 5 * bound / (3 * values.numel()) ** 0.5
+        flat = weight.detach().flatten()
+        assert flat.std() == pytest.approx(bound / 3**0.5, rel=0.02)
+        shares = torch.histc(flat, bins=10, min=-bound, max=bound) / len(flat)
+        assert torch.allclose(shares, torch.full((10,), 0.1, dtype=shares.dtype), atol=0.01)
+
+
+def test_a_draw_that_cannot_fit_is_refused_before_it_is_taken(problem, monkeypatch):
+    network = made(input_dropout=0.5)
+    view = network.training_view(problem.inputs, problem.nodes.train_nodes)
+    kept = torch.ones(23, 1, dtype=torch.float64)
+    monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", str(8 * 23 * 9 - 1))
+    monkeypatch.setattr(torch, "empty", None)
+    expected = r"a draw of all 9 features of 23 nodes would take.*got '23 × 9 values'.*batch_norm"
+    with pytest.raises(ResourceError, match=expected):
+        view.wide_draw(kept)
+    monkeypatch.undo()
+    monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", str(8 * 23 * 9))
+    assert view.wide_draw(kept).shape == (23, 9)

@@ -43,6 +43,24 @@ def test_paper_has_the_row_of_each_data_set(task, name, expected):
     assert got["teleport"] == 0.0
 
 
+def test_paper_has_what_its_paragraph_on_reddit_says(task):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = resolved("paper", replace(task.graph, name="reddit"))
+    expected = {
+        "n_layers": 4,
+        "hidden_units": 100,
+        "weight_decay": 1e-4,
+        "max_epochs": 20_000,
+        "patience": 20_000,  # no early stopping
+        # The paragraph names none; its setup may mean 0.2, 0.2 and 5e-3.
+        "dropout": 0.0,
+        "hidden_dropout": 0.0,
+        "first_layer_l2": 0.0,
+    }
+    assert {name: got[name] for name in expected} == expected
+
+
 def test_paper_on_another_graph_uses_cora_ml_and_says_so(task):
     clf = AdaGCNClassifier(task.graph, preset="paper", **QUICK)
     with pytest.warns(PresetNotice, match="no settings for planted_partition.*those of cora_ml"):

@@ -28,9 +28,12 @@ from sklearn.svm import SVC
 from adagcn import AdaGCNClassifier, Graph, Variant, load_model
 from adagcn.models.adasgc import AdaSGCClassifier
 from adagcn.models.correct_and_smooth import CorrectAndSmoothClassifier
+from adagcn.models.engcn import EnGCNClassifier
 from adagcn.models.fastgcn import FastGCNClassifier
 from adagcn.models.gat import GATClassifier
+from adagcn.models.gb_gnn import GBGNNClassifier
 from adagcn.models.gcn import GCNClassifier
+from adagcn.models.grand import GRANDClassifier
 from adagcn.models.graphsage import GraphSAGEClassifier
 from adagcn.models.label_propagation import LabelPropagationClassifier
 from adagcn.models.mlp import PerceptronClassifier
@@ -626,6 +629,37 @@ OTHERS = [
     Case("PPNP of no tolerance", fits(kind=PPNPClassifier, tolerance=-1.0), "AGC-I601", "toler"),
     Case("no samples", fits(kind=FastGCNClassifier, n_samples=0), "AGC-I601", "n_samples"),
     Case("no neighbors drawn", fits(kind=GraphSAGEClassifier, fan_out=0), "AGC-I601", "fan_out"),
+    Case(
+        "GRAND without stopping nodes, on a graph that its authors do not have",
+        fits(kind=GRANDClassifier),
+        gives=ALL,
+        says="those of citeseer are used",
+    ),
+    Case(
+        "GRAND of one class",
+        fits(IDS[:6], LABELS[:6], kind=GRANDClassifier, X_val=IDS[6:], y_val=LABELS[6:]),
+        "AGC-I616",
+        r"at least two classes.*got \['a'\]",
+    ),
+    Case(
+        "GRAND without any node",
+        fits(kind=GRANDClassifier, node_dropout=1.0),
+        "AGC-I601",
+        "node_dropout.*less than 1",
+    ),
+    Case(
+        "an alignment of features of zeros",
+        fits(kind=GBGNNClassifier, preset="alignment", graph=ring(features=0 * ROWS)),
+        gives=ALL,
+        silent_because="all shares are as good, and the first learner guesses",
+    ),
+    Case(
+        "GB-GNN that propagates nothing",
+        fits(kind=GBGNNClassifier, propagated_share=0.0),
+        "AGC-I601",
+        "propagated_share.*greater than 0",
+    ),
+    Case("EnGCN that is sure of all", fits(kind=EnGCNClassifier, threshold=0.0), "AGC-I601", "thr"),
     Case(
         "labels that never teleport",
         fits(kind=LabelPropagationClassifier, teleport=0.0),

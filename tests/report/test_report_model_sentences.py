@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from adagcn.models import MODELS
 from adagcn.report.model_sentences import what_it_does
 
 
@@ -30,3 +31,11 @@ def test_the_labels_that_a_model_has_seen_are_all_named(n_train, n_stop, words):
     assert said.startswith(
         f"This model gives every node of a graph a label, having learned from {words}"
     )
+
+
+@pytest.mark.parametrize("key", sorted(set(MODELS) - {"adagcn", "adasgc"}))
+def test_every_model_has_a_sentence_of_its_own(key):
+    """Those of the two boosted models hold numbers of the fit."""
+    said = what_it_does(SimpleNamespace(model_key=key), 0)
+    assert "In the words of its documentation" not in said
+    assert "hop" not in said.split()

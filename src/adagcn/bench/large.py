@@ -26,6 +26,7 @@ from adagcn.bench.timing import Contestant, Tick, epoch_seconds, seconds_of
 from adagcn.data.generators import planted_partition
 from adagcn.data.nodesets import Split
 from adagcn.errors import counted
+from adagcn.graph import Graph
 from adagcn.models.support.registry import build_model, model_class
 
 N_FEATURES = 602
@@ -46,7 +47,8 @@ SYSTEMS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
     }
 )
 # Whose whole fits can be measured: also of AdaGCN with as many layers as the stopping nodes say, of
-# its presets that leave nothing to set, of GCN by PPNP's stopping rule and of SGC.
+# its presets that leave nothing to set, of GCN by PPNP's stopping rule, of SGC and of a perceptron
+# that knows no edge. With the settings that were chosen there, these are the rows of table4.toml.
 FITTED: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
     {
         **SYSTEMS,
@@ -55,6 +57,7 @@ FITTED: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
         "adagcn_instant": (f"{ADAGCN}, instant", {}),
         "gcn_es": ("GCN", {}),
         "sgc": ("SGC", {}),
+        "mlp": ("perceptron", {"hidden_units": 100}),
     }
 )
 # The presets of those that do not have their model's own; a key is that of a model, or begins so.
@@ -78,6 +81,8 @@ class LargePlan:
     ----------
     n_nodes, n_edges : int
         Size of the graph that is generated.
+    homophily : float
+        Share of its edges that are drawn within a class.
     repetitions : int
         Samples of each epoch, and of each way to propagate a hop.
     fits : int
@@ -96,6 +101,7 @@ class LargePlan:
 
     n_nodes: int = 12_000
     n_edges: int = 300_000
+    homophily: float = HOMOPHILY
     repetitions: int = 5
     fits: int = 1
     max_epochs: int = 30
@@ -134,7 +140,7 @@ def measure_large(
     tick : callable
         Called after every sample.
     """
-    task = make_large_task(plan.n_nodes, plan.n_edges, seed)
+    task = make_large_task(plan.n_nodes, plan.n_edges, seed, homophily=plan.homophily)
     if plan.hops:
         yield from _hop_sections(task, plan, tick)
     if timed:
@@ -143,14 +149,14 @@ def measure_large(
         yield _fit_section(task, plan, fitted, kept or KeptFits(None), tick)
 
 
-def make_large_task(n_nodes: int, n_edges: int, seed: int) -> Task:
+def make_large_task(n_nodes: int, n_edges: int, seed: int, *, homophily: float = HOMOPHILY) -> Task:
     """Generate the graph, and label the same share of nodes as in Reddit."""
     graph = planted_partition(
         n_nodes,
         N_CLASSES,
         N_FEATURES,
         seed=seed,
-        homophily=HOMOPHILY,
+        homophily=homophily,
         mean_degree=2 * n_edges / n_nodes,
         feature_signal=SIGNAL,
     )
@@ -189,7 +195,7 @@ def _epoch_section(task: Task, plan: LargePlan, timed: Sequence[str], tick: Tick
         title="one epoch with stopping evaluation, at the paper's widths",
         ratio_name="AdaGCN is faster by",
         rows=tuple(rows),
-        facts=_facts(task),
+        facts=_facts(task, plan),
     )
 
 
@@ -245,10 +251,8 @@ def _fit_section(
         for key, fits in found.items()
     ]
     peak = _peak(plan, task.seed) if plan.memory else None
-    epochs = counted(plan.max_epochs, "epoch")
-    runs = f"; {plan.fits:,} runs, F1 with their standard deviation" if plan.fits > 1 else ""
     facts = {
-        **_facts(task),
+        **_facts(task, plan),
         "fits": plan.fits,
         "fits_kept": n_kept,
         "max_epochs": plan.max_epochs,
@@ -260,11 +264,29 @@ def _fit_section(
     return Section(
         key="large_fit",
         dataset=_name(task),
-        title=f"whole fits of at most {epochs} (each layer, for AdaGCN){runs}",
+        title=_fit_title(plan, fitted),
         ratio_name="AdaGCN is faster by",
         rows=tuple(rows),
         facts=facts,
     )
+
+
+def _fit_title(plan: LargePlan, fitted: Sequence[str]) -> str:
+    """Return what the fits are, with every limit on epochs that is not the plan's."""
+    limits = ["each layer, for AdaGCN"]
+    names: dict[int | None, list[str]] = {}
+    for key in fitted:
+        limit = _settings(key, plan).get("max_epochs")
+        if limit != plan.max_epochs:
+            names.setdefault(limit, []).append(FITTED[key][0])
+    for limit, others in names.items():
+        at_most = "as its preset says" if limit is None else f"at most {counted(limit, 'epoch')}"
+        limits += [f"{name}, {at_most}" for name in others]
+    graph = "" if plan.homophily == HOMOPHILY else f", homophily {plan.homophily:g}"
+    runs = f"{counted(plan.fits, 'run')}{graph}"
+    spread = ", F1 with their standard deviation" if plan.fits > 1 else ""
+    epochs = counted(plan.max_epochs, "epoch")
+    return f"whole fits of at most {epochs} ({'; '.join(limits)}); {runs}{spread}"
 
 
 def model_of(key: str) -> str:
@@ -274,11 +296,7 @@ def model_of(key: str) -> str:
 
 def fit_whole(task: Task, key: str, plan: LargePlan, seed: int) -> _Fit:
     """Fit one system and score it."""
-    preset = _PRESETS.get(key) or model_class(key).default_preset
-    settings = _settings(key, plan)
-    model: Any = build_model(
-        model_of(key), task.graph, preset=preset, settings=settings, random_state=seed
-    )
+    model = large_model(task.graph, key, plan, seed)
     seconds = seconds_of(lambda: model.fit(**task.labeled))
     nodes, labels = task.graph.ids_and_labels(task.split.score_nodes)
     staged = model.staged_predict(nodes) if _is_adagcn(key) else [model.predict(nodes)]
@@ -289,6 +307,13 @@ def fit_whole(task: Task, key: str, plan: LargePlan, seed: int) -> _Fit:
     micro, macro = (float(score) for score in scores[-1])
     by_depth = tuple(float(micro) for micro, _ in scores) if _is_adagcn(key) else ()
     return _Fit(seconds, micro, macro, by_depth)
+
+
+def large_model(graph: Graph, key: str, plan: LargePlan, seed: int) -> Any:
+    """Return the model of a whole fit, not fitted yet."""
+    preset = _PRESETS.get(key) or model_class(key).default_preset
+    settings = _settings(key, plan)
+    return build_model(model_of(key), graph, preset=preset, settings=settings, random_state=seed)
 
 
 def _settings(key: str, plan: LargePlan) -> dict[str, Any]:
@@ -303,7 +328,7 @@ def _words(task: Task, key: str, plan: LargePlan, seed: int) -> dict[str, Any]:
         "system": key,
         "settings": _settings(key, plan),
         "seed": seed,
-        "graph": {"seed": task.seed, **_facts(task)},
+        "graph": {"seed": task.seed, **_facts(task, plan)},
         **circumstances(),
     }
 
@@ -341,7 +366,7 @@ def _short_fit(
 ) -> tuple[Task, LargePlan]:
     """Return a task, and a few layers for a few epochs, unless the settings say otherwise.
 
-    Further layers keep only predictions on stopping nodes.
+    Further layers keep only predictions on stopping nodes; homophily changes no size.
     """
     plan = LargePlan(max_epochs=3, n_layers=3, settings={"adagcn": settings})
     return make_large_task(n_nodes, n_edges, seed), plan
@@ -356,7 +381,7 @@ def _name(task: Task) -> str:
     return f"{task.graph.n_nodes:,} nodes"
 
 
-def _facts(task: Task) -> dict[str, Any]:
+def _facts(task: Task, plan: LargePlan) -> dict[str, Any]:
     return {
         "n_nodes": task.graph.n_nodes,
         "n_edges": task.graph.adjacency.nnz // 2,
@@ -364,6 +389,6 @@ def _facts(task: Task) -> dict[str, Any]:
         "n_classes": N_CLASSES,
         "n_train": len(task.split.train_nodes),
         "n_stop": len(task.split.stop_nodes),
-        "homophily": HOMOPHILY,
+        "homophily": plan.homophily,
         "feature_signal": SIGNAL,
     }

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
@@ -46,6 +46,8 @@ class System:
         What differs from the preset.
     left_out : tuple of str
         Data sets that it is not fitted on, since a fit would take too long.
+    settings_on : mapping
+        All that differs from the preset on single data sets, by name, instead of ``settings``.
     """
 
     label: str
@@ -53,11 +55,13 @@ class System:
     preset: str
     settings: Mapping[str, Any]
     left_out: tuple[str, ...] = ()
+    settings_on: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def on(self, graph: Graph, seed: int | None = None) -> NodeClassifier:
         """Return the model for a graph, not fitted yet."""
+        settings = self.settings_on.get(graph.name or "", self.settings)
         return build_model(
-            self.model, graph, preset=self.preset, settings=self.settings, random_state=seed
+            self.model, graph, preset=self.preset, settings=settings, random_state=seed
         )
 
 

@@ -47,7 +47,9 @@ MOST_ROWS = {"train": 2000, "stop": 1000}  # that a look reads; of more it draws
 # What a look may cost on a large graph: entries of rows of Â², and numbers multiplied for its hops.
 MOST_ENTRIES, MOST_WORK, FEWEST_HOPS = 50_000_000, 1e11, 4
 
-# All that decides about a choice, as a run's key holds it.
+# What decides about a choice, as a run's key holds it. Constants that it does not name decide as
+# well, here, in ``models/support/adapting.py``, ``learners/ridge.py`` and ``learners/blend.py``:
+# a test pins them all, since whoever changes one must change this text, and with it the keys.
 RULE = (
     f"ridge by stopping loss; columns {COLUMN_COUNTS} or all within {TOLERANCE}; "
     f"teleports {TELEPORTS} with {N_HOPS} hops, {USUAL_TELEPORT} within {TELEPORT_MARGIN}; "

@@ -138,6 +138,11 @@ def registered_systems() -> tuple[list[System], list[str]]:
             row.preset,
             spec.settings_of(row),
             tuple(column.dataset for column in spec.columns if not spec.has(row, column)),
+            {
+                column.dataset: spec.settings_of(row, column)
+                for column in spec.columns
+                if column.label in row.settings_on
+            },
         )
         for row in spec.rows
     ]
@@ -190,6 +195,7 @@ def _json_row(system: System, row: Mapping[str, FitCost | None]) -> dict[str, An
         "model": system.model,
         "preset": system.preset,
         "settings": dict(system.settings),
+        "settings_on": {name: dict(each) for name, each in system.settings_on.items()},
         "costs": {name: None if cost is None else asdict(cost) for name, cost in row.items()},
     }
 

@@ -32,7 +32,7 @@ def bench_large(
             "--fits",
             metavar="A,B|all|none",
             help="Time whole fits of these, or of adagcn_auto (finds its own depth), "
-            "adagcn_adaptive, adagcn_instant, gcn_es (PPNP's stopping rule) and sgc.",
+            "adagcn_adaptive, adagcn_instant, gcn_es (PPNP's stopping rule), sgc and mlp.",
         ),
     ] = "all",
     runs: Annotated[
@@ -58,6 +58,17 @@ def bench_large(
             metavar="SYSTEM.KEY=VALUE",
             help="A setting of one system in its whole fits, as in gcn_es.hidden_units=64; may "
             "repeat.",
+        ),
+    ] = None,
+    homophily: Annotated[
+        float | None,
+        typer.Option(
+            "--homophily",
+            metavar="X",
+            min=0.0,
+            max=1.0,
+            help="Share of the edges that are drawn within a class.",
+            show_default="0.2",
         ),
     ] = None,
     memory: Annotated[
@@ -87,6 +98,8 @@ def bench_large(
     timed = [] if epochs == "none" else chosen_names("--epochs", epochs, SYSTEMS)
     fitted = [] if fits == "none" else chosen_names("--fits", fits, FITTED)
     asked: dict[str, Any] = {} if max_epochs is None else {"max_epochs": max_epochs}
+    if homophily is not None:
+        asked["homophily"] = homophily
     asked["settings"] = _by_system(settings or [], fitted)
     plan = options.changed(
         FULL if options.full else QUICK, memory=memory, hops=hops, fits=runs, **asked

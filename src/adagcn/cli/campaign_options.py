@@ -92,6 +92,7 @@ class CampaignOptions(EngineOptions):
             if self.no_training:
                 results = ledger.results(run for cell in cells for run in cell.runs)
             else:
+                _tell_plan(cells, ledger)
                 with _bar(self.ledger) as progress:
                     results = train_missing(
                         cells,
@@ -248,6 +249,25 @@ def _bar(ledger: Path) -> Iterator[OnProgress]:
                 f"interrupted; {done} new runs are kept in {ledger}: repeat the command to continue"
             )
             raise
+
+
+def _tell_plan(cells: list[PlannedCell], ledger: Ledger) -> None:
+    """Say how many runs will be trained, and about how long they take, before the first."""
+    from adagcn.experiments.standing import standing, typical_seconds
+    from adagcn.experiments.table_words import duration
+
+    results = ledger.results(run for cell in cells for run in cell.runs)
+    if not standing(cells, results, {}).gaps:
+        return
+    found = standing(cells, results, typical_seconds(ledger.rows()))
+    n_missing = found.planned - found.finished
+    told = f"training {counted(n_missing, 'run')}"
+    if found.n_unknown == n_missing:
+        note(f"{told}; the ledger has none like them to tell the time by")
+        return
+    others = f" for all but {found.n_unknown:,}, whose like it lacks" if found.n_unknown else ""
+    time = f"about {duration(found.seconds)} of one core{others}"
+    note(f"{told}: {time}, going by the ledger")
 
 
 def _tell_notices(notices: list[list[str]]) -> None:

@@ -42,6 +42,14 @@ def reproduce(
     presets: Annotated[
         str | None, typer.Option("--presets", metavar="P,Q", help="Only these presets.")
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="TEXT", help="Only columns with this in their name."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="ROW", help="Compare with this row, not with the first."),
+    ] = None,
     splits: Annotated[
         int | None, typer.Option("--splits", metavar="N", min=1, help="At most N splits.")
     ] = None,
@@ -89,6 +97,7 @@ def reproduce(
     """
     if experiment == EVERYTHING:
         of_one: dict[str, Any] = {"--datasets": datasets, "--models": models, "--presets": presets}
+        of_one |= {"--columns": columns, "--against": against}
         of_one |= {"--splits": splits, "--inits": inits, "--figure": figure, "--choose": choose}
         of_one |= {"--metric": metric != "accuracy", "--format": style != "text"}
         refuse_beside_all({**of_one, "--choices": campaign.choices, "--timing": campaign.timing})
@@ -99,7 +108,9 @@ def reproduce(
     from adagcn.experiments.campaign import load_graphs, load_splits
     from adagcn.experiments.spec_files import load_spec
 
-    spec = _capped(_chosen(load_spec(experiment), datasets, models, presets), splits, inits)
+    spec = _with_columns(load_spec(experiment), columns)
+    spec = _with_first(_chosen(spec, datasets, models, presets), against)
+    spec = _capped(spec, splits, inits)
     _check_choice(spec, experiment, choose=choose)
     graphs = load_graphs(spec, data_dir=data_dir, offline=offline or None)
     chosen = load_splits(spec, graphs, data_dir=data_dir)
@@ -241,6 +252,37 @@ def _chosen(spec: Spec, datasets: str | None, models: str | None, presets: str |
         )
     used = [column for column in columns if any(spec.has(row, column) for row in rows)]
     return spec.model_copy(update={"columns": used, "rows": rows})
+
+
+def _with_columns(spec: Spec, text: str | None) -> Spec:
+    """Return an experiment with the columns whose name has a text in it."""
+    if text is None:
+        return spec
+    kept = [column for column in spec.columns if text in column.label]
+    if not kept:
+        raise InputError(
+            "AGC-I2211",
+            "--columns is in the name of no column",
+            got=text,
+            fix=f"use a part of one of {', '.join(repr(each.label) for each in spec.columns)}",
+        )
+    return spec.model_copy(update={"columns": kept})
+
+
+def _with_first(spec: Spec, label: str | None) -> Spec:
+    """Return an experiment with a row moved to the top, which the others are compared with."""
+    if label is None:
+        return spec
+    first = [row for row in spec.rows if row.label == label]
+    if not first:
+        raise InputError(
+            "AGC-I2212",
+            "--against is the name of no row",
+            got=label,
+            fix=f"use one of {', '.join(repr(row.label) for row in spec.rows)}",
+        )
+    others = [row for row in spec.rows if row.label != label]
+    return spec.model_copy(update={"rows": first + others})
 
 
 def _capped(spec: Spec, splits: int | None, inits: int | None) -> Spec:

@@ -309,7 +309,7 @@ def public_split(path: str | os.PathLike[str]) -> Split:
 
 
 def _public_split_of(graph: Graph, source: str | os.PathLike[str] | None) -> Split:
-    if source is None or graph.name in CATALOG:
+    if source is None or (graph.name in CATALOG and not _labels_are_of(graph, source)):
         raise InputError(
             "AGC-I229",
             "the public split belongs to Planetoid's own files; the named data sets, including the "
@@ -332,3 +332,9 @@ def _public_split_of(graph: Graph, source: str | os.PathLike[str] | None) -> Spl
     unlabeled = used[graph.labels[used] < 0]
     refuse_nodes("AGC-I230", f"the split of {source} has nodes without a label", unlabeled)
     return split
+
+
+def _labels_are_of(graph: Graph, source: str | os.PathLike[str]) -> bool:
+    """Return whether a graph has a file's labels in the file's order."""
+    stored = read_npz(source, required=("labels",), keys=())["labels"]
+    return np.array_equal(graph.labels, stored)

@@ -286,7 +286,7 @@ def _planned_cell(  # noqa: PLR0913
     graph = graphs[column.dataset]
     candidates = [
         resolved_params(build_model(row.model, graph, preset=row.preset, settings=settings))
-        for settings in spec.candidates_of(row)
+        for settings in spec.candidates_of(row, column)
     ]
     used = tuple(splits[: spec.splits_of(row, column)])
     runs = tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,8 +35,9 @@ def column_graph(column: Column, *, data_dir: Folder = None, offline: bool | Non
     Returns
     -------
     Graph
-        The graph, named as the column says. One of the catalog is cleaned as in the paper, others
-        are as they are.
+        The graph. One of the catalog is cleaned as in the paper, others are as they are. Its name,
+        by which presets know it, is that of the file if it is one, and else what the column says:
+        ``planetoid/pubmed.npz`` is PubMed to a preset, whatever else the table calls ``pubmed``.
 
     Raises
     ------
@@ -47,7 +49,8 @@ def column_graph(column: Column, *, data_dir: Folder = None, offline: bool | Non
     if column.planted is not None:
         return replace(planted_partition(**column.planted.model_dump()), name=column.dataset)
     if column.file is not None:
-        return Graph.from_npz(locate_file(column.file, data_dir=data_dir), name=column.dataset)
+        path = locate_file(column.file, data_dir=data_dir)
+        return Graph.from_npz(path, name=Path(column.file).stem)
     if column.tables is not None:
         return _graph_of_tables(column.tables, column.dataset, data_dir)
     return load_dataset(column.dataset, data_dir=data_dir, offline=offline)

@@ -249,7 +249,7 @@ def _json_row(spec: Spec, each: CellOutcome) -> dict[str, Any]:
         "label": row.label,
         "model": row.model,
         "preset": row.preset,
-        "settings": spec.settings_of(row),
+        "settings": spec.settings_of(row, column),
         **({"grid": row.grid} if row.grid else {}),
         "dataset": column.dataset,
         "column": column.label,

@@ -149,6 +149,8 @@ class Row(_Part):
         Key of the model and name of its preset, by default the model's own.
     settings : dict
         What differs from the preset.
+    settings_on : dict
+        What else differs on single columns, by label: settings searched for each data set.
     grid : dict
         Several values of some settings. Every combination is fitted on every split, and the cell
         holds, split by split, the one with the best accuracy on the stopping nodes.
@@ -174,6 +176,7 @@ class Row(_Part):
     model: Name
     preset: Name
     settings: dict[str, Param] = {}
+    settings_on: dict[Name, dict[str, Param]] = {}
     grid: dict[str, Annotated[list[Param], Field(min_length=1, max_length=100)]] = {}
     grid_splits: Count | None = None
     n_splits: Count | None = None
@@ -258,13 +261,14 @@ class Spec(_Part):
             return fields
         return {**fields, "rows": [each for row in rows for each in _rows_by_depth(row)]}
 
-    def settings_of(self, row: Row) -> dict[str, Param]:
-        """Return the settings of a row; its own override the experiment's."""
-        return {**self.settings, **row.settings}
+    def settings_of(self, row: Row, column: Column | None = None) -> dict[str, Param]:
+        """Return the settings of a row: the experiment's, its own, a column's; the last win."""
+        on_column = {} if column is None else row.settings_on.get(column.label, {})
+        return {**self.settings, **row.settings, **on_column}
 
-    def candidates_of(self, row: Row) -> list[dict[str, Param]]:
+    def candidates_of(self, row: Row, column: Column | None = None) -> list[dict[str, Param]]:
         """Return the settings of every combination of a row's grid; without one, its settings."""
-        fixed = self.settings_of(row)
+        fixed = self.settings_of(row, column)
         return [
             {**fixed, **dict(zip(row.grid, values, strict=True))}
             for values in product(*row.grid.values())
@@ -298,12 +302,17 @@ class Spec(_Part):
 
 def _with_flat_settings(fields: Any) -> Any:
     """Return fields with settings under flat names: TOML's ``variant.vote`` is a table."""
+    if not isinstance(fields, dict):
+        return fields
     tables = {
         key: flattened(fields[key])
         for key in ("settings", "grid")
-        if isinstance(fields, dict) and isinstance(fields.get(key), dict)
+        if isinstance(fields.get(key), dict)
     }
-    return {**fields, **tables} if tables else fields
+    on = fields.get("settings_on")
+    if isinstance(on, dict) and all(isinstance(each, dict) for each in on.values()):
+        tables["settings_on"] = {label: flattened(each) for label, each in on.items()}
+    return {**fields, **tables}
 
 
 def _rows_by_depth(row: Any) -> list[Any]:
@@ -343,7 +352,7 @@ def check_spec(spec: Spec, name: str) -> None:
         _check_size(spec, row, at)
         for label in row.columns or ():
             check_known(f"{at}.columns", label, columns)
-        for key in ("splits_on", "inits_on"):
+        for key in ("splits_on", "inits_on", "settings_on"):
             for label in getattr(row, key):
                 check_known(f"{at}.{key}", label, row.columns or columns)
         if row.paper is not None:
@@ -364,20 +373,32 @@ def _check_model(spec: Spec, row: Row, at: str) -> None:
         )
     check_known(f"{at}.model", row.model, MODELS)
     check_known(f"{at}.preset", row.preset, presets_of(row.model))
-    for key, names in (("settings", spec.settings_of(row)), ("grid", row.grid)):
+    named = {"settings": spec.settings_of(row), "grid": row.grid}
+    for label, settings in row.settings_on.items():
+        named[f"settings_on.{label}"] = settings
+    for key, names in named.items():
         for setting in names:
             error = moved(row.model, setting, settings_of(row.model))
             if error is not None:
                 raise InputError(error.code, f"{at}.{key}: {error.problem}", fix=error.fix)
             check_known(f"{at}.{key}", setting, settings_of(row.model))
-    for settings in spec.candidates_of(row):
+    _check_values(row, spec.candidates_of(row), f"{at}.{'grid' if row.grid else 'settings'}")
+    for column in spec.columns:
+        if column.label in row.settings_on:
+            at_column = f"{at}.settings_on.{column.label}"
+            _check_values(row, spec.candidates_of(row, column), at_column)
+
+
+def _check_values(row: Row, candidates: Iterable[dict[str, Param]], at: str) -> None:
+    """Refuse values that the model would refuse."""
+    for settings in candidates:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PresetNotice)  # there is no graph to choose by yet
                 model = build_model(row.model, None, preset=row.preset, settings=settings)
                 model.resolved_settings()
         except AdaGCNError as error:
-            problem = f"{at}.{'grid' if row.grid else 'settings'}: {error.problem}"
+            problem = f"{at}: {error.problem}"
             raise InputError(error.code, problem, got=error.got, fix=error.fix) from error
 
 

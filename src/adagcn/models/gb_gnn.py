@@ -29,6 +29,7 @@ here.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -71,6 +72,9 @@ from adagcn.training.loop import TrainingRecord
 POWERS = (0, 1, 2, 4, 8)
 # Features that are spread together: few enough for the processor's cache.
 COLUMNS_AT_ONCE = 128
+
+# What takes less memory than an alignment does.
+_NOT_ALIGNED = "use aggregation='adjacency' or 'initial'"
 
 RULE = BoostingRule(Combination("samme", vote="hard"), on_perfect="continue")
 
@@ -180,7 +184,9 @@ def rows_of_powers(
     matrix: sparse.csr_array, features: Features, nodes: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """Return the rows of some nodes of Â^p_j X, of shape (5, n_rows, n_features), in float64."""
-    found = np.empty((len(POWERS), len(nodes), features.shape[1]))
+    shape = len(POWERS), len(nodes), features.shape[1]
+    _check_dense(8, shape, "the training nodes' rows of every power of Â")
+    found = np.empty(shape)
     for block, columns in _column_blocks(features):
         for number, power in enumerate(_powers(matrix, columns)):
             found[number, :, block] = power.numpy()[nodes]
@@ -191,6 +197,7 @@ def mixed(
     matrix: sparse.csr_array, features: Features, shares: NDArray[np.float64]
 ) -> NDArray[Any]:
     """Return Σ_j c_j Â^p_j X of all nodes."""
+    _check_dense(features.dtype.itemsize, features.shape, "the mixed features of all nodes")
     result = np.empty(features.shape, dtype=features.dtype)
     for block, columns in _column_blocks(features):
         total = torch.zeros_like(columns)
@@ -214,7 +221,7 @@ def aligned_shares(
         8.0 * n_powers**2 * n_rows**2,
         "the kernels of all pairs of training nodes",
         got=f"{n_rows:,} training nodes",
-        fix="use aggregation='adjacency' or 'initial'",
+        fix=_NOT_ALIGNED,
     )
     by_class = np.stack([rows[:, labels == each].sum(axis=1) for each in np.unique(labels)])
     with_labels = torch.from_numpy(np.einsum("kjf,klf->jl", by_class, by_class))
@@ -233,6 +240,12 @@ def aligned_shares(
     found = shares.detach().numpy()
     size_after = np.linalg.norm(np.tensordot(found, rows, 1))
     return found * (np.linalg.norm(rows[0]) / size_after) if size_after > 0.0 else found
+
+
+def _check_dense(itemsize: int, shape: tuple[int, ...], what: str) -> None:
+    """Refuse an array of ``aggregation="alignment"`` that has no place in memory."""
+    got = f"{' × '.join(f'{size:,}' for size in shape)} values"
+    check_memory(float(itemsize) * math.prod(shape), what, got=got, fix=_NOT_ALIGNED)
 
 
 def _powers(matrix: sparse.csr_array, columns: Tensor) -> Iterator[Tensor]:

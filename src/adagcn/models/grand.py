@@ -39,6 +39,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
+from adagcn.engines.memory import check_memory
 from adagcn.graph import Features
 from adagcn.learners.inputs import Input, as_input, drop, dropout, times
 from adagcn.models.support.batch_norm import BatchNorm, trained
@@ -120,10 +121,25 @@ class DrawingView:
         features = self.inputs.features
         return features if isinstance(features, np.ndarray) else sparse.csc_array(features)
 
+    @cached_property
+    def wide_shape(self) -> tuple[int, ...]:
+        """The shape of all features, dense; looked at once, since a fit makes thousands of draws.
+
+        Raises ``ResourceError`` where a draw of them cannot fit into the memory.
+        """
+        n_nodes, n_columns = shape = self.inputs.features.shape
+        check_memory(
+            float(self.like.element_size()) * n_nodes * n_columns,
+            f"a draw of all {n_columns:,} features of {n_nodes:,} nodes",
+            got=f"{n_nodes:,} × {n_columns:,} values",
+            fix="use input_dropout=0 and batch_norm=False, whose draws have hidden_units columns",
+        )
+        return shape
+
     def wide_draw(self, kept: Tensor) -> Tensor:
         """Return M (m ∘ X) of all nodes, for m of shape (n_nodes, 1), a few columns at a time."""
+        result = torch.empty(self.wide_shape, dtype=kept.dtype)
         matrix, mask = self.inputs.propagator, kept.cpu().numpy()
-        result = torch.empty(self.inputs.features.shape, dtype=kept.dtype)
         for start in range(0, result.shape[1], COLUMNS_AT_ONCE):
             block = slice(start, start + COLUMNS_AT_ONCE)
             masked = torch.from_numpy(mask * _dense(self.columns[:, block]))

@@ -51,6 +51,14 @@ _HOW = {
     "gcnii": "It mixes features over many layers of neighbors and adds the node's own features "
     "again at every layer, so that depth does not wash them out.",
     "deepgcn": "It mixes features over many layers of neighbors, with shortcuts around each layer.",
+    "grand": "It leaves out random nodes, averages the features over what is left of each node's "
+    "surroundings, and trains a small neural network to answer the same every time.",
+    "engcn": "It looks at each node's own features, then at averages over ever wider surroundings "
+    "and at the known labels that spread with them; one small neural network trains on from step "
+    "to step, also on labels that it is sure of, and votes at each.",
+    "gb_gnn": "It looks at each node's own features, then at averages over ever wider "
+    "surroundings, trains a small neural network anew on each view, mostly on nodes that the ones "
+    "before got wrong, and lets the better ones vote with more weight.",
     "graphsaint": "It trains a graph network on many small pieces sampled from the graph.",
 }
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from adagcn.boosting import look
 from adagcn.boosting.fit_state import LabeledNodes
 from adagcn.boosting.look import LookedAt, Operator, Tried
+from adagcn.errors import counted
 from adagcn.graph import Features, Graph
 from adagcn.models.support import problem as problems
 from adagcn.models.support.boosted_settings import BoostedSettings
@@ -161,7 +162,7 @@ def _operator(decision: Decision, graph: Graph, looked: LookedAt) -> tuple[Decis
     chosen, rows, tried = look.choose_operator(looked, source, candidates)
     changes: dict[str, Any] = {"teleport": chosen.teleport}
     if settings.n_layers == "auto" and chosen.teleport:
-        # Hops converge: more of them do no harm.
+        # Hops converge, so that more of them do no harm: the depth is not judged.
         changes["n_layers"] = min(MOST_LAYERS, settings.variant.most_layers)
     elif settings.n_layers == "auto":
         deepest = chosen.n_hops + 1 + LAYERS_BEYOND
@@ -219,7 +220,10 @@ def _propagator(decision: Decision, graph: Graph) -> Any:
 
 
 def _in_words(decision: Decision, tried: Sequence[Tried]) -> str:
-    """Return what was chosen, each with its loss and that of the best other candidate."""
+    """Return what was chosen, each with its loss and that of the best other candidate.
+
+    Pseudo-labels and depth follow from the rest by a rule, so that they have no loss.
+    """
     settings = decision.settings
     parts: list[str] = []
     chosen: dict[str, Any] = {
@@ -235,6 +239,10 @@ def _in_words(decision: Decision, tried: Sequence[Tried]) -> str:
     if "pseudo_labels" in decision.choices:
         n_pseudo = decision.choices["pseudo_labels"]
         parts.append(f"{n_pseudo} pseudo-labels" if n_pseudo else "no pseudo-labels")
+    if "n_layers" in decision.choices:
+        parts.append(counted(decision.choices["n_layers"], "layer"))
+    elif "variant.most_layers" in decision.choices:
+        parts.append(f"at most {counted(decision.choices['variant.most_layers'], 'layer')}")
     return ", ".join(parts)
 
 
