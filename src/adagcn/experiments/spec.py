@@ -373,7 +373,7 @@ def _check_model(spec: Spec, row: Row, at: str) -> None:
         )
     check_known(f"{at}.model", row.model, MODELS)
     check_known(f"{at}.preset", row.preset, presets_of(row.model))
-    named = {"settings": spec.settings_of(row), "grid": row.grid}
+    named: dict[str, Iterable[str]] = {"settings": spec.settings_of(row), "grid": row.grid}
     for label, settings in row.settings_on.items():
         named[f"settings_on.{label}"] = settings
     for key, names in named.items():
