@@ -25,9 +25,9 @@ class RayTasks:
     """Runs each item as a task of Ray; see :class:`adagcn.engines.Engine`.
 
     A task whose worker or machine dies is sent again, elsewhere if need be. Ray keeps its logs
-    below ``/tmp/ray`` (or ``RAY_TMPDIR``) and the token that its machines know each other by in
-    ``~/.ray/auth_token``. Everything that this engine starts ends with it; a cluster that was
-    running goes on.
+    below ``/tmp/ray`` (or ``RAY_TMPDIR``), and in ``~/.ray/auth_token`` the token that its machines
+    know each other by; a cluster that wants a token gets that one. Everything that this engine
+    starts ends with it; a cluster that was running goes on.
 
     Parameters
     ----------
