@@ -45,6 +45,14 @@ def slowly_scaled(item, factor):
     return item * factor
 
 
+def size_and_node(item, shared):
+    """Tell how much all items share, and which machine of Ray this is."""
+    import ray
+
+    time.sleep(0.5)
+    return len(shared), ray.get_runtime_context().get_node_id()
+
+
 def sleeps(item, folder):
     (Path(folder) / f"started-{os.getpid()}").touch()
     time.sleep(600)

@@ -20,6 +20,7 @@ QUICK = {"n_layers": 3, "max_epochs": 60, "hidden_units": 8, "preset": "tuned", 
 pytestmark = [
     pytest.mark.full,
     pytest.mark.skipif(os.name != "posix", reason="signals of POSIX"),
+    pytest.mark.usefixtures("ray_home"),
 ]
 
 START = f"""
@@ -64,14 +65,9 @@ def in_memory(graph):
 
 
 def told_by(body, tmp_path):
-    """Run a script in a process of its own, with its own home; return the lines it prints."""
+    """Run a script in a process of its own; return the lines it prints."""
     paths = [str(HERE), os.environ.get("PYTHONPATH", "")]
-    more = {
-        "HOME": str(tmp_path),
-        "DEATHS": str(tmp_path),
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    }
+    more = {"DEATHS": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     script = textwrap.dedent(START) + textwrap.dedent(body)
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script, str(tmp_path / "store")],
@@ -120,14 +116,25 @@ def test_a_worker_that_is_killed_in_a_hop_costs_its_blocks_alone(
     assert min(made.values()) == 2
 
 
-def test_a_block_that_kills_every_worker_is_named_and_costs_no_other(graph, tmp_path):
+DEADLY = [
+    ("processes", "worker processes died", "Free memory or use fewer workers, and run again to"),
+    ("ray", "workers of Ray died", "Give the machines more memory or run fewer tasks at a time"),
+]
+
+
+@pytest.mark.parametrize(("engine", "who", "fix"), DEADLY)
+def test_a_block_that_kills_every_worker_is_named_and_costs_no_other(
+    graph, tmp_path, engine, who, fix
+):
+    if engine == "ray":
+        pytest.importorskip("ray", reason="Ray is not installed")
     lines = told_by(
-        """
+        f"""
         from adagcn.errors import ResourceError
         make_block = stored_hops.make_block
         stored_hops.make_block = fit_jobs.deadly_block
         try:
-            fit(name="processes", workers=2)
+            fit(name={engine!r}, workers=2)
         except ResourceError as error:
             print(error)
         made = []
@@ -138,8 +145,8 @@ def test_a_block_that_kills_every_worker_is_named_and_costs_no_other(graph, tmp_
         """,
         tmp_path,
     )
-    assert "worker processes died repeatedly on 1 of" in lines[0]
-    assert "first item: block 1 of hop 2" in lines[0]
+    assert f"{who} repeatedly on 1 of" in lines[0]
+    assert f"got 'first item: block 1 of hop 2'. {fix}" in lines[0]
     assert lines[1:] == ["2 block 1 of hop 2", in_memory(graph).split()[0]]
 
 

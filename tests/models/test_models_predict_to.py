@@ -172,13 +172,34 @@ def test_processes_write_what_one_process_writes(graphs, tmp_path):
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
 
 
-@pytest.mark.full
-def test_ray_writes_what_one_process_writes(graphs, tmp_path):
-    pytest.importorskip("ray")
-    model = fitted(tuned, graphs[1])
-    model.predict_to(tmp_path / "one.parquet")
+THROUGH_RAY = """
+    import sys
+    from adagcn import Graph, load_model
+    from adagcn.boosting import vote_files
+    from adagcn.engines import engine_named, using
+    from adagcn.models.support import boosted_scoring
+    from adagcn.propagation import stored_hops
+    stored_hops.BLOCK_BYTES = 5000
+    boosted_scoring.SCORED_AT_ONCE = 32
+    vote_files.BLOCK_BYTES = 2 * 32 * 3 * 8
+    model = load_model(sys.argv[1], graph=Graph.from_store(sys.argv[2]))
     with using(engine_named("ray", workers=2)):
-        model.predict_to(tmp_path / "two.parquet")
+        model.predict_to(sys.argv[3])
+"""
+
+
+@pytest.mark.full
+def test_ray_writes_what_one_process_writes(ray_home, tmp_path):
+    pytest.importorskip("ray")
+    planted().to_store(tmp_path / "store")
+    model = fitted(tuned, Graph.from_store(tmp_path / "store"))
+    model.save(tmp_path / "m.adagcn")
+    model.predict_to(tmp_path / "one.parquet")
+    words = [tmp_path / "m.adagcn", tmp_path / "store", tmp_path / "two.parquet"]
+    script = [sys.executable, "-c", textwrap.dedent(THROUGH_RAY), *map(str, words)]
+    done = subprocess.run(script, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ray_home.token.exists(), "Ray has the home of the test"
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
 
 

@@ -95,16 +95,11 @@ def test_what_cannot_be_trained_together():
         fitter(jobs.task())
 
 
-def _in_a_process(body: str, home: Path) -> str:
+def _in_a_process(body: str) -> str:
     paths = [str(HERE), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(body)],
-        env={
-            **os.environ,
-            "HOME": str(home),
-            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-        },
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
         cwd=HERE,
         capture_output=True,
         text=True,
@@ -115,6 +110,7 @@ def _in_a_process(body: str, home: Path) -> str:
 
 
 @pytest.mark.full
+@pytest.mark.usefixtures("ray_home")
 def test_workers_of_ray_train_fit_the_same_and_survive_a_kill(tmp_path):
     pytest.importorskip("ray", reason="Ray is not installed")
     out = _in_a_process(
@@ -151,7 +147,6 @@ def test_workers_of_ray_train_fit_the_same_and_survive_a_kill(tmp_path):
         _, again = trained(jobs.dies_once, copy.deepcopy(dropped), shared)
         print("survives", torch.equal(whole, again), os.path.exists(marker))
         ray.shutdown()
-        """,
-        tmp_path,
+        """
     )
     assert out == "as alone True 60\nsurvives True True\n"

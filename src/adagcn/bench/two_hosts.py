@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ _START_WITHIN = 120.0  # seconds
 _OBJECTS = 2**28  # bytes that each host keeps of what is passed around
 _SAMPLE = 0.1  # seconds between two looks at the counters
 _FIT = ("--preset", "tuned", "--set", "n_layers=3", "--split", "stratified:0", "--quiet")
+_RAY = [sys.executable, "-m", "ray.scripts.scripts"]
 # Prints how many machines Ray has, once there are two.
 _COUNT = """
 import sys, time, ray
@@ -121,32 +123,41 @@ class _Fit:
 
 @contextmanager
 def _cluster(head: Host, other: Host) -> Iterator[tuple[str, dict[str, str]]]:
-    """Start Ray on both hosts; give its address, and the environment of who joins it.
+    """Start Ray on both hosts as the guide does; give its address, and the environment of the head.
 
-    It ends with the hosts. Its token and its temporary files are in a folder that goes with the
-    block: sockets are among them, whose paths must be short.
+    It ends with the hosts. Each has a home of its own, with its token and its temporary files, in
+    a folder that goes with the block: sockets are among them, whose paths must be short.
     """
     address = f"{head.address}:{_PORT}"
-    with tempfile.TemporaryDirectory(prefix="agc-", ignore_cleanup_errors=True) as home:
-        environment = {**os.environ, "HOME": home, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    with tempfile.TemporaryDirectory(prefix="agc-", ignore_cleanup_errors=True) as folder:
+        first, second = (_environment(Path(folder) / host.name) for host in (head, other))
         as_head = ["--head", f"--port={_PORT}", "--include-dashboard=false"]
         try:
-            for host, how in ((head, as_head), (other, [f"--address={address}"])):
-                _start_ray(host, [*how, f"--temp-dir={home}/{host.name}"], environment, Path(home))
-                _wait_for(head, address)
-            _call(head, [sys.executable, "-c", _COUNT, address], environment)
-            yield address, environment
+            _call(head, [*_RAY, "get-auth-token", "--generate"], first)
+            shutil.copytree(Path(first["HOME"], ".ray"), Path(second["HOME"], ".ray"))
+            _start_ray(head, as_head, first)
+            _wait_for(head, address)
+            _start_ray(other, [f"--address={address}"], second)
+            _call(head, [sys.executable, "-c", _COUNT, address], first)
+            yield address, first
         finally:
             for host in (other, head):
                 host.end()
 
 
-def _start_ray(host: Host, how: list[str], environment: dict[str, str], home: Path) -> None:
-    given = ["--block", f"--node-ip-address={host.address}", "--num-cpus=1"]
-    words = [sys.executable, "-m", "ray.scripts.scripts", "start", *given, *how]
-    with (home / f"{host.name}.log").open("wb") as said:
+def _environment(home: Path) -> dict[str, str]:
+    """Return the environment of a host: the guide's mode of authentication, and a home."""
+    home.mkdir()
+    more = {"HOME": str(home), "RAY_AUTH_MODE": "token", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    return {**os.environ, **more}
+
+
+def _start_ray(host: Host, how: list[str], environment: dict[str, str]) -> None:
+    home = environment["HOME"]
+    given = ["--block", f"--node-ip-address={host.address}", "--num-cpus=1", f"--temp-dir={home}"]
+    with Path(home, "ray.log").open("wb") as said:
         host.start(
-            [*words, f"--object-store-memory={_OBJECTS}"],
+            [*_RAY, "start", *given, *how, f"--object-store-memory={_OBJECTS}"],
             env=environment, stdout=said, stderr=subprocess.STDOUT,
         )  # fmt: skip
 

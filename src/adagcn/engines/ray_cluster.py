@@ -11,6 +11,8 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
+from adagcn.engines.ray_signals import signals_kept
+from adagcn.engines.ray_token import in_mode, mode_at, refused, tells_of_a_refusal
 from adagcn.errors import InputError, ResourceError, counted
 
 ANSWER_WITHIN = 5.0  # seconds; Ray itself waits for minutes
@@ -23,9 +25,9 @@ class RayTasks:
     """Runs each item as a task of Ray; see :class:`adagcn.engines.Engine`.
 
     A task whose worker or machine dies is sent again, elsewhere if need be. Ray keeps its logs
-    below ``/tmp/ray`` (or ``RAY_TMPDIR``) and the token that its machines know each other by in
-    ``~/.ray/auth_token``. Everything that this engine starts ends with it; a cluster that was
-    running goes on.
+    below ``/tmp/ray`` (or ``RAY_TMPDIR``), and in ``~/.ray/auth_token`` the token that its machines
+    know each other by; a cluster that wants a token gets that one. Everything that this engine
+    starts ends with it; a cluster that was running goes on.
 
     Parameters
     ----------
@@ -157,8 +159,18 @@ def _connected(ray: Any, workers: int, address: str | None) -> Iterator[None]:
     if ray.is_initialized():  # the caller's own, which stays
         yield
         return
-    if address is not None:
-        _check_answers(address)
+    with signals_kept() as keep_signals, in_mode(ray, _mode_at(address)):
+        _join(ray, workers, address)
+        keep_signals()
+        try:
+            yield
+        finally:
+            with redirect_stdout(sys.stderr):  # what Ray still says now, it says in any thread
+                ray.shutdown()
+
+
+def _join(ray: Any, workers: int, address: str | None) -> None:
+    """Start Ray or join a cluster."""
     new = {"num_cpus": workers, "_node_ip_address": _HERE, "include_dashboard": False}
     try:
         with redirect_stdout(sys.stderr):
@@ -168,19 +180,25 @@ def _connected(ray: Any, workers: int, address: str | None) -> Iterator[None]:
                 logging_level="error",
                 **({} if address else new),
             )
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        if tells_of_a_refusal(error):
+            raise refused(address) from error
         raise _no_cluster(address, str(error).splitlines()[0]) from error
+
+
+def _mode_at(address: str | None) -> str | None:
+    """Return the mode of the cluster at ``"host:port"``; Ray finds out that of any other."""
+    if address is None or address == "auto" or "://" in address:
+        return None
+    _check_answers(address)
     try:
-        yield
-    finally:
-        with redirect_stdout(sys.stderr):  # what Ray still has to say, it says now, in any thread
-            ray.shutdown()
+        return mode_at(address)
+    except ConnectionError as error:
+        raise _no_cluster(address, str(error)) from None
 
 
 def _check_answers(address: str) -> None:
     """Refuse an address that nobody answers at; Ray would wait for minutes."""
-    if address == "auto" or "://" in address:
-        return
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
         raise InputError(
