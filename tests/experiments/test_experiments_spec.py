@@ -92,6 +92,22 @@ def test_figure3_has_its_boosted_curves_from_runs_of_table2():
         assert {(row.preset, *row.settings.items()) for row in ours} <= table
 
 
+def test_pareto_shares_its_runs_with_the_tables():
+    def cells(name):
+        spec = load_spec(name)
+        return {
+            (column.dataset, row.model, row.preset, str(spec.settings_of(row, column)))
+            for row in spec.rows
+            for column in spec.columns
+            if spec.has(row, column)
+        }
+
+    # The rows of no table: the controls, and the systems of Figures 3 and 5.
+    own = {"adasgc", "gcn_res", "sgc", "label_propagation", "mlp", "logistic"}
+    others = {cell for cell in cells("pareto") if cell[1] not in own}
+    assert others <= cells("table2") | cells("rivals")
+
+
 def test_fresh_is_table2_on_splits_and_seeds_of_their_own():
     spec = load_spec("fresh")
     assert (spec.splits, spec.seeds, spec.n_inits) == ("fresh", "derived", 1)
