@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from adagcn.formats.atomic import writing
-from adagcn.formats.build_folder import is_held, make_folder
+from adagcn.formats.build_folder import COPY_STORE, is_held, make_folder
 from adagcn.propagation.hop_refill import Refill
 from adagcn.propagation.kept_files import RECORD
 
@@ -104,7 +104,7 @@ def _claimed(folder: Path) -> tuple[Path, IO[bytes]]:
     for number in count():
         mine = folder if number == 0 else folder.with_name(f"{folder.name}-{number}")
         for _ in range(3):  # it may be removed by its owner just now
-            make_folder(mine)
+            make_folder(mine, fix=COPY_STORE)
             lock = _locked(mine / "lock")
             if lock is not None:
                 return mine, lock
