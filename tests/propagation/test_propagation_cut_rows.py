@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from adagcn.data import planted_partition
+from adagcn.errors import IntegrityError
 from adagcn.propagation import cut_rows, stored_hops
 from adagcn.propagation.source import MemorySource
 from adagcn.propagation.stored_hops import StoredSource
@@ -135,3 +136,17 @@ def test_no_columns_have_no_halo():
     from adagcn.propagation.row_blocks import _renumbered
 
     assert [len(each) for each in _renumbered(np.empty(0, dtype=np.int32))] == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["indptr", "indices", "values"])
+def test_an_adjacency_that_is_damaged_is_not_cut(tmp_path, name):
+    source = stored(tmp_path / "store", graph())
+    path = source.store / f"adjacency.{name}.npy"
+    octets = bytearray(path.read_bytes())
+    octets[-5] ^= 1
+    path.write_bytes(bytes(octets))
+    with pytest.raises(IntegrityError, match=rf"adjacency\.{name}.*Make the store again"):
+        source.first()
+    octets[-5] ^= 1
+    path.write_bytes(bytes(octets))
+    np.testing.assert_array_equal(source.first().next().rows(EVERYBODY), memory_hop(graph(), 1))

@@ -355,6 +355,14 @@ def verify_store(folder: Path) -> Iterator[tuple[str, bool]]:
         yield path.name, path.is_file() and file_digest(path) == file.sha256
 
 
+def check_adjacency(arrays: StoredArrays) -> None:
+    """Read the files of A, and refuse other contents than were written."""
+    for name, file in arrays.manifest.files.items():
+        path = file.path(arrays.folder, name)
+        if name.startswith("adjacency.") and file_digest(path) != file.sha256:
+            raise _damaged(path, "another SHA-256 than in store.json")
+
+
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as handle:
@@ -372,7 +380,10 @@ def csr_parts(name: str, matrix: sparse.csr_array) -> dict[str, ArrayParts]:
 
 def _csr(arrays: dict[str, Any], name: str, shape: tuple[int, int]) -> sparse.csr_array:
     parts = (arrays[f"{name}.values"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
-    matrix = sparse.csr_array(parts, shape=shape, copy=False)
+    try:
+        matrix = sparse.csr_array(parts, shape=shape, copy=False)
+    except ValueError as error:  # it starts or ends where no row can
+        raise _damaged(Path(arrays[f"{name}.indptr"].filename), str(error)) from error
     matrix.has_canonical_format = True  # as it was written: looking would read every index
     return matrix
 

@@ -25,6 +25,7 @@ from adagcn.formats.graph_store import (
     ArrayParts,
     StoredArrays,
     StoredFile,
+    check_adjacency,
     file_digest,
     mapped,
     write_array,
@@ -104,10 +105,14 @@ class CutRows:
         return out_degree, in_degree
 
     def _count_degrees(self, arrays: StoredArrays) -> None:
-        """Write row and column sums of A + I, unless they are there as they were written."""
+        """Write row and column sums of A + I, unless they are there as they were written.
+
+        What follows rests on A as it is now, and is kept: so this is when its files are checked.
+        """
         record = self.folder / "degrees.json"
         if self._are_whole(record):
             return
+        check_adjacency(arrays)
         found = degrees_of(
             arrays.adjacency, RowBlocks(self.ends), is_symmetric=not arrays.manifest.directed
         )
