@@ -1,6 +1,7 @@
-"""From tables with names as ids to predictions keyed by them, with two engines: the same bytes.
+"""From tables with names as ids to predictions keyed by them, with several engines: the same bytes.
 
     python benchmarks/tables_to_predictions.py --edges 20_000_000
+    python benchmarks/tables_to_predictions.py --engines serial,processes,ray --json
 
 A power-law graph with communities is written as a CSV file of edges, a Parquet file of features and
 a CSV file of labels (2 % of the nodes). ``adagcn store build`` makes a store of them, and for each
@@ -11,12 +12,14 @@ same digest, the files of predictions the same bytes, and their ids must be thos
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, csv, parquet
 
+from adagcn.bench.machine import machine, versions
 from adagcn.data.power_law import PowerLaw
 
 _LABELED = 50  # every so many nodes have a label
@@ -92,8 +96,14 @@ def right_share(path: Path, graph: PowerLaw) -> float:
     return right / start
 
 
-def run(graph: PowerLaw, folder: Path, engines: list[list[str]], n_layers: int) -> bool:
-    """Build, fit and predict; print a table, and return whether all engines agree."""
+def run(
+    graph: PowerLaw,
+    folder: Path,
+    engines: list[list[str]],
+    n_layers: int,
+    tell: Callable[[str], Any],
+) -> dict[str, Any]:
+    """Build, fit and predict; tell a table, and return what was found."""
     tables = {
         "--edges": write(folder / "edges.csv", edge_parts(graph)),
         "--features": write(folder / "features.parquet", feature_parts(graph)),
@@ -102,20 +112,30 @@ def run(graph: PowerLaw, folder: Path, engines: list[list[str]], n_layers: int) 
     store = folder / "store"
     words = [word for pair in tables.items() for word in pair]
     facts, seconds = adagcn("store", "build", *words, "--out", store, "--out-of-core")
-    print(f"{facts['nodes']:,} nodes, {facts['edges']:,} edges; store built in {seconds:,.0f} s")
-    print(f"{'engine':<22}{'seconds':>9}{'predicted':>12}{'right':>9}  model digest")
-    found = []
+    built = {"nodes": facts["nodes"], "edges": facts["edges"], "build_seconds": seconds}
+    tell(f"{facts['nodes']:,} nodes, {facts['edges']:,} edges; store built in {seconds:,.0f} s")
+    tell(f"{'engine':<22}{'seconds':>9}{'predicted':>12}{'right':>9}  model digest")
+    rows = []
     for engine in engines:
         out = folder / f"{'-'.join(engine)}.parquet"
         recipe = ["--preset", "instant", "--set", f"n_layers={n_layers}", "--seed", 0]
         facts, seconds = adagcn("fit", store, "--engine", *engine, *recipe, "--predict-to", out)
-        digest, n_nodes = facts["model_digest"], facts["predictions"]["nodes"]
-        share = f"{right_share(out, graph):.1%}"
-        print(f"{' '.join(engine):<22}{seconds:>9,.0f}{n_nodes:>12,}{share:>9}  {digest[:16]}")
-        found.append((digest, out.read_bytes()))
-    same = all(each == found[0] for each in found)
-    print("the same model and the same file" if same else "THE ENGINES DISAGREE")
-    return same
+        row = {
+            "engine": " ".join(engine),
+            "seconds": seconds,
+            "predicted": facts["predictions"]["nodes"],
+            "right": right_share(out, graph),
+            "model_digest": facts["model_digest"],
+            "file_sha256": hashlib.sha256(out.read_bytes()).hexdigest(),
+        }
+        tell(
+            f"{row['engine']:<22}{seconds:>9,.0f}{row['predicted']:>12,}{row['right']:>9.1%}  "
+            f"{row['model_digest'][:16]}"
+        )
+        rows.append(row)
+    same = len({(row["model_digest"], row["file_sha256"]) for row in rows}) == 1
+    tell("the same model and the same file" if same else "THE ENGINES DISAGREE")
+    return {**built, "engines": rows, "same": same}
 
 
 def main() -> int:
@@ -123,18 +143,31 @@ def main() -> int:
     options.add_argument("--edges", type=int, default=1_000_000)
     options.add_argument("--layers", type=int, default=5)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--workers", type=int, default=2, help="of Ray")
+    options.add_argument(
+        "--engines", default="serial,ray", help="of serial, processes and ray (default: serial,ray)"
+    )
+    options.add_argument("--workers", type=int, default=2, help="of every engine but serial")
     options.add_argument(
         "--folder", type=Path, help="keep all files here; default: a temporary one"
     )
+    options.add_argument("--json", action="store_true", help="print one JSON object instead")
     given = options.parse_args()
     graph = PowerLaw(max(given.edges // 10, 200), given.edges, n_features=32, seed=given.seed)
-    engines = [["serial"], ["ray", "--workers", str(given.workers)]]
-    if given.folder is not None:
-        given.folder.mkdir(parents=True, exist_ok=True)
-        return 0 if run(graph, given.folder, engines, given.layers) else 1
-    with tempfile.TemporaryDirectory() as folder:
-        return 0 if run(graph, Path(folder), engines, given.layers) else 1
+    workers = ["--workers", str(given.workers)]
+    engines = [
+        [name] if name == "serial" else [name, *workers] for name in given.engines.split(",")
+    ]
+    tell: Callable[[str], Any] = (lambda line: None) if given.json else print
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) if given.folder is None else given.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        found = run(graph, folder, engines, given.layers, tell)
+    if given.json:
+        asked = {"asked_edges": given.edges, "layers": given.layers, "seed": given.seed}
+        more = {name: version(name) for name in ("pyarrow", "duckdb")}
+        where = {"machine": machine(), "versions": {**versions(), **more}}
+        print(json.dumps({**asked, **found, **where}))
+    return 0 if found["same"] else 1
 
 
 if __name__ == "__main__":

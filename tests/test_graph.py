@@ -367,6 +367,15 @@ def test_pieces_that_do_not_fit(options, message):
         Graph.from_edges(**options)
 
 
+def test_labels_of_nodes_that_are_not_there_are_counted_and_left_out():
+    labels = {"a": "x", "y": "z", "b": "w", "v": "z"}
+    with pytest.warns(GraphNotice, match="2 labels left out, since the graph has no such node"):
+        graph = Graph.from_edges([("a", "b")], labels=labels)
+    assert graph.changes[-1].endswith("no such node: ['y', 'v']")
+    assert graph.classes.tolist() == ["w", "x"]  # nobody is left of class z
+    assert graph.labels.tolist() == [1, 0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

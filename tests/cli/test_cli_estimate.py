@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 from adagcn.cli.guard import run_guarded
 from adagcn.data import planted_partition
@@ -94,6 +95,36 @@ def test_workers_of_a_store_take_memory(capsys, tmp_path):
     words = ["estimate", "--edges", str(tmp_path / "is-not-read.csv"), "--workers", "2"]
     assert run_guarded(words) == 3
     assert "--workers would do nothing" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_told(capsys, tmp_path, monkeypatch):
+    planted_partition(n_nodes=300, n_classes=3, n_features=20, seed=0).to_store(tmp_path / "s")
+    words = ["estimate", str(tmp_path / "s"), "--preset", "tuned"]
+    assert run_guarded([*words, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["fits"] is facts["fits_on_disk"] is True
+    assert facts["missing_disk_bytes"] == facts["disk_bytes"] < facts["free_disk_bytes"]
+    monkeypatch.setattr(
+        "adagcn.models.estimates.disk_room.shutil.disk_usage", lambda _: SimpleNamespace(free=1000)
+    )
+    assert run_guarded([*words, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["fits"] is facts["fits_on_disk"] is False
+    assert facts["free_disk_bytes"] == 1000
+    assert run_guarded(words) == 0
+    said = capsys.readouterr().out
+    assert "0.00 GiB is free" in said
+    assert "no: 0.00 GiB to write to the disk, of 0.00 GiB free" in " ".join(said.split())
+    monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", "1MB")
+    assert run_guarded(words) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "left and 0.00 GiB to write to the disk" in said
+    assert run_guarded(["fit", *words[1:]]) == 5
+    monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", "none")
+    assert run_guarded(["fit", *words[1:]]) == 5
+    assert "Free 0.00 GiB more there, or copy the store" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 def test_odd_requests(capsys):

@@ -178,6 +178,14 @@ def test_features_and_labels_give_the_store_of_memory(tmp_path, name):
     assert disk == memory
 
 
+def test_labels_of_nodes_that_are_not_there_are_counted(tmp_path):
+    disk, memory = both(tmp_path, INTEGERS, WIDE, LABELS + "55,eggs\n77,ham\n")
+    for manifest in (disk, memory):
+        said = "2 labels left out, since the graph has no such node: [55, 77]"
+        assert manifest["changes"].count(said) == 1
+    assert Graph.from_store(tmp_path / "disk").classes.tolist() == ["ham", "spam"]
+
+
 REFUSED = {
     "no such node": ("1,2\n55,1\n", WIDE, None, {}, "holds 1 id that the graph does not have"),
     "no such node in a range": ("0,1\n9,-1\n", "id,x,y,z\n0,1,1,1\n1,1,1,2\n", None, {},

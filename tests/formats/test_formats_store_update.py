@@ -243,6 +243,19 @@ def test_labels_lose_a_class_that_no_node_has(tmp_path):
     assert_equal(store, built(tmp_path, "w", edges=edges, labels={"a": "x", "b": "x", "c": None}))
 
 
+@pytest.mark.parametrize("kind", ["text", "integers"])
+def test_labels_of_nodes_that_are_not_there_are_counted(kind, tmp_path):
+    a, b, c, y, z = "abcyz" if kind == "text" else (3, 5, 8, 40, 1)
+    edges = [(a, b), (b, c)]
+    store = built(tmp_path, edges=edges, labels={a: "x", b: "y"})
+    said = "2 labels left out, since the graph has no such node"
+    with pytest.warns(GraphNotice, match=said):
+        change = store.update(labels={y: "new", c: "x", z: "y"})
+    assert [each.partition(":")[0] for each in change.changes] == [said]
+    assert change.labels_changed == 1
+    assert_equal(store, built(tmp_path, "w", edges=edges, labels={a: "x", b: "y", c: "x"}))
+
+
 def tables_in(folder):
     (folder / "e.csv").write_text("source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(30)))
     lines = "".join(f"{i},{i / 7},{1 / (i + 1)}\n" for i in range(31))

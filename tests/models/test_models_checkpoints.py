@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import textwrap
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from adagcn import AdaGCNClassifier, AdaSGCClassifier, Callback, Checkpoint, Graph
 from adagcn.data import make_split, planted_partition
 from adagcn.engines import Serial, using
-from adagcn.errors import CheckpointNotice, InputError
+from adagcn.errors import CheckpointNotice, InputError, ResourceError
 from adagcn.models import Variant
 from adagcn.models.gcn import GCNClassifier
 from adagcn.models.support.checkpoints import KeptFits, kept_until_done
@@ -72,6 +74,25 @@ def fit(make, graph, *callbacks, order=slice(None)):
     return make(graph).fit(
         ids[order], labels[order], X_val=stop_ids, y_val=stop_labels, callbacks=callbacks
     )
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_layers_of_a_store_that_cannot_be_written_to(tmp_path, monkeypatch, number):
+    mkdir = Path.mkdir
+
+    def refused(path, *args, **words):
+        if path.name == "fits":
+            raise OSError(number, os.strerror(number))
+        mkdir(path, *args, **words)
+
+    graph = planted_partition(240, 3, 12, seed=2, homophily=0.8, mean_degree=6)
+    graph.to_store(tmp_path / "store")
+    monkeypatch.setattr(Path, "mkdir", refused)
+    match = rf"{os.strerror(number)}.*copy it to a folder that you may write to"
+    with pytest.raises(ResourceError, match=match):
+        fit(ada(), Graph.from_store(tmp_path / "store"))
+    with pytest.raises(ResourceError, match="Name a folder that you may write to"):
+        fit(ada(), graph, Checkpoint(tmp_path / "fits"))
 
 
 def ada(**changes):

@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from adagcn import AdaGCNClassifier
+from adagcn import AdaGCNClassifier, Graph
 from adagcn.data import make_split, planted_partition
+from adagcn.engines import engine_named, using
+from adagcn.engines.processes import Processes
+from adagcn.propagation import stored_hops
 
 HERE = Path(__file__).parent
 QUICK = {"n_layers": 3, "max_epochs": 60, "hidden_units": 8, "preset": "tuned", "random_state": 0}
 
 pytestmark = [
-    pytest.mark.full,
     pytest.mark.skipif(os.name != "posix", reason="signals of POSIX"),
     pytest.mark.usefixtures("ray_home"),
 ]
@@ -81,6 +83,25 @@ def told_by(body, tmp_path):
     return done.stdout.splitlines()
 
 
+def test_two_workers_give_the_model_of_one_process(graph, tmp_path, monkeypatch):
+    """The one case here that is quick enough for every run of the tests."""
+    monkeypatch.setattr(stored_hops, "BLOCK_BYTES", 5000)
+    stored, spread = Graph.from_store(tmp_path / "store"), []
+    map_blocks = Processes.map
+    monkeypatch.setattr(
+        Processes, "map", lambda *args, **more: spread.append(args) or map_blocks(*args, **more)
+    )
+    digests = []
+    for workers in (1, 2):
+        model = AdaGCNClassifier(stored, **{**QUICK, "n_layers": 2, "max_epochs": 3})
+        with using(engine_named(workers=workers)):
+            model.fit(*stored.ids_and_labels(stored.labeled_nodes[:60]))
+        digests.append(model.model_digest_)
+        assert bool(spread) == (workers == 2)
+    assert digests[0] == digests[1]
+
+
+@pytest.mark.full
 def test_all_engines_give_the_bits_of_memory(graph, tmp_path):
     pytest.importorskip("ray", reason="Ray is not installed")
     lines = told_by(
@@ -94,6 +115,7 @@ def test_all_engines_give_the_bits_of_memory(graph, tmp_path):
     assert lines == [in_memory(graph)] * 3
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("engine", "most_lost"), [("processes", 2), ("ray", 1)])
 def test_a_worker_that_is_killed_in_a_hop_costs_its_blocks_alone(
     graph, tmp_path, engine, most_lost
@@ -122,6 +144,7 @@ DEADLY = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("engine", "who", "fix"), DEADLY)
 def test_a_block_that_kills_every_worker_is_named_and_costs_no_other(
     graph, tmp_path, engine, who, fix
@@ -150,6 +173,7 @@ def test_a_block_that_kills_every_worker_is_named_and_costs_no_other(
     assert lines[1:] == ["2 block 1 of hop 2", in_memory(graph).split()[0]]
 
 
+@pytest.mark.full
 def test_a_worker_that_is_killed_in_training_changes_no_bit(graph, tmp_path):
     pytest.importorskip("ray", reason="Ray is not installed")
     lines = told_by(
@@ -165,6 +189,7 @@ def test_a_worker_that_is_killed_in_training_changes_no_bit(graph, tmp_path):
     assert lines[0] == lines[1]
 
 
+@pytest.mark.full
 def test_a_machine_that_is_removed_in_a_hop_changes_no_bit(graph, tmp_path):
     """Two nodes of Ray on this machine; one goes when the first block of hop 2 is there."""
     pytest.importorskip("ray", reason="Ray is not installed")

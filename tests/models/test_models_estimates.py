@@ -10,9 +10,11 @@ import time
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import adagcn
 from adagcn import AdaGCNClassifier, Graph, InputError, ResourceError, estimate
@@ -22,8 +24,11 @@ from adagcn.engines import Serial, engine_named
 from adagcn.engines.memory import MemoryLimit
 from adagcn.engines.processes import Processes
 from adagcn.engines.ray_cluster import RayTasks
+from adagcn.models.estimates.cheaper import Change
 from adagcn.models.estimates.file_sizes import sizes_of_data
+from adagcn.models.estimates.fit_memory import fit_memory
 from adagcn.models.estimates.graph_sizes import GraphSizes
+from adagcn.models.estimates.moments import LabelCounts
 from adagcn.models.estimates.worker_memory import Workers
 from adagcn.propagation.hop_workplace import hops_shared
 
@@ -205,6 +210,170 @@ def test_the_disk_of_a_store_is_told_with_and_without_room(tmp_path, is_shared):
         assert seen.disk <= found.disk_bytes < 0.5 * found.most_disk_bytes
 
 
+@pytest.fixture
+def stored(tmp_path):
+    """A store in which a fit writes 2 MB, half of it hops."""
+    graph = planted_partition(n_nodes=1_000, n_classes=3, n_features=128, seed=0)
+    graph.to_store(tmp_path / "store")
+    return Graph.from_store(tmp_path / "store")
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    """Return what sets the bytes that are free on any disk."""
+
+    def holds(free):
+        usage = SimpleNamespace(free=free)
+        monkeypatch.setattr("adagcn.models.estimates.disk_room.shutil.disk_usage", lambda _: usage)
+
+    return holds
+
+
+BRIEF = {"n_layers": 4, "max_epochs": 1, "random_state": 0}
+
+
+def brief_fit(stored, **more):
+    model = AdaGCNClassifier(stored, preset="tuned", **BRIEF, **more)
+    return model.fit(*stored.ids_and_labels(np.arange(90)))
+
+
+def asked_of(stored, **settings):
+    settings = {**BRIEF, **settings}
+    del settings["random_state"]
+    return estimate(stored, preset="tuned", settings=settings, n_train=90, n_stop=0)
+
+
+@pytest.mark.parametrize("limit", [None, "none"])
+def test_a_fit_that_its_disk_cannot_hold_is_refused(stored, disk, monkeypatch, limit):
+    if limit is not None:  # of memory: it says nothing of a disk
+        monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", limit)
+    needed = asked_of(stored).disk_bytes
+    disk(needed - 1)
+    expected = (
+        r"would write 0\.00 GiB to the store '.*store'.* has 0\.00 GiB free; got '1,000 nodes"
+    )
+    with pytest.raises(ResourceError, match=expected) as caught:
+        brief_fit(stored)
+    assert caught.value.code == "AGC-R2012"
+    assert "max_features=100 (" in caught.value.fix
+    assert "copy the store to a disk with more room; ADAGCN_DISK_LIMIT=none" in caught.value.fix
+    assert not (stored.store / "hops").exists()
+    disk(needed)
+    assert brief_fit(stored).layers_
+
+
+def test_no_change_is_named_that_would_not_fit_either(stored, disk):
+    disk(asked_of(stored, max_features=50).disk_bytes)
+    with pytest.raises(ResourceError) as caught:
+        brief_fit(stored)
+    assert "max_features=50 (" in caught.value.fix
+    assert "max_features=100" not in caught.value.fix
+    disk(1000)
+    with pytest.raises(ResourceError, match=r"Free 0\.00 GiB more there") as caught:
+        brief_fit(stored)
+    assert "would fit" not in caught.value.fix
+
+
+def test_what_is_in_the_store_already_needs_no_disk(stored, disk):
+    before = asked_of(stored)
+    assert before.missing_disk_bytes == before.disk_bytes
+    brief_fit(stored)  # its row blocks of Â stay
+    after = asked_of(stored)
+    blocks = (stored.adjacency.nnz + 1_000) * 8 + 16 * 1_000
+    assert after.disk_bytes == before.disk_bytes
+    assert after.missing_disk_bytes == before.disk_bytes - blocks
+    disk(after.missing_disk_bytes - 1)
+    with pytest.raises(ResourceError, match="would write"):
+        brief_fit(stored)
+    disk(after.missing_disk_bytes)
+    assert brief_fit(stored).layers_
+
+
+def test_a_disk_that_does_not_tell_refuses_nothing(stored, monkeypatch):
+    def silent(folder):
+        raise OSError("no such thing here")
+
+    monkeypatch.setattr("adagcn.models.estimates.disk_room.shutil.disk_usage", silent)
+    assert asked_of(stored).fits_on_disk is None
+    assert asked_of(stored).fits is True
+    assert brief_fit(stored).layers_
+
+
+def test_hops_may_be_on_another_disk(stored, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    (stored.store / "hops").symlink_to(tmp_path / "elsewhere")
+    free = {stored.store: 10, stored.store / "hops": 2**40}
+    monkeypatch.setattr(
+        "adagcn.models.estimates.disk_room.shutil.disk_usage",
+        lambda folder: SimpleNamespace(free=free[folder]),
+    )
+    assert asked_of(stored).fits_on_disk is True
+
+
+def test_an_estimate_says_what_the_disk_has_room_for(stored, disk):
+    disk(asked_of(stored, max_features=50).disk_bytes)
+    found = asked_of(stored)
+    assert (found.fits, found.fits_on_disk) == (False, False)
+    fits = {str(each.change): found.has_room_for(0, each.missing_bytes) for each in found.cheaper}
+    assert (fits["max_features=100"], fits["max_features=50"]) == (False, True)
+    found = estimate(sizes_of_data(str(stored.store)), preset="tuned")
+    assert found.fits is False
+    assert estimate(GraphSizes.of(stored), preset="tuned").fits_on_disk is None
+
+
+def test_rows_beyond_their_memory_are_on_the_disk(stored):
+    models = (AdaGCNClassifier(stored, preset="tuned", row_memory=n) for n in (10**9, 1000))
+    in_memory, in_files = (estimate(stored, each, n_train=90, n_stop=10) for each in models)
+    assert in_files.disk_bytes >= in_memory.disk_bytes + 100 * 128 * 4
+
+
+def test_a_hop_that_stays_sparse_takes_little_disk(tmp_path):
+    rng = np.random.default_rng(0)
+    features = sparse.random(2_000, 3_000, 0.002, format="csr", rng=rng, dtype=np.float32)
+    graph = Graph.from_edges(
+        np.unique(rng.integers(0, 2_000, (3_000, 2)), axis=0),
+        features=features,
+        node_ids=np.arange(2_000),
+        labels=rng.integers(0, 3, 2_000),
+    )
+    graph.to_store(tmp_path / "store")
+    stored = Graph.from_store(tmp_path / "store")
+    settings = {"n_layers": 2, "max_epochs": 1, "feature_norm": "graph"}
+    model = AdaGCNClassifier(stored, preset="tuned", random_state=0, **settings)
+    told = fit_memory(model, GraphSizes.of(stored), LabelCounts(90, 0)).disk_parts["hops"]
+    with hops_shared():
+        model.fit(*stored.ids_and_labels(np.arange(90)))
+        files = sum(path.stat().st_size for path in (tmp_path / "store" / "hops").rglob("*.npy"))
+    assert files == pytest.approx(told, rel=0.25)
+    assert told < 0.1 * 2_000 * 1_000 * 4  # of a dense hop with the columns that are used
+
+
+def test_the_environment_says_what_a_fit_may_write(stored, disk, monkeypatch):
+    disk(10)
+    monkeypatch.setenv("ADAGCN_DISK_LIMIT", "none")
+    assert asked_of(stored).fits_on_disk is None
+    assert brief_fit(stored).layers_
+    monkeypatch.setenv("ADAGCN_DISK_LIMIT", "1GB")
+    assert asked_of(stored).free_disk_bytes == 2**30
+    assert brief_fit(stored).layers_
+    monkeypatch.setenv("ADAGCN_DISK_LIMIT", "2KB")
+    with pytest.raises(ResourceError, match=r"ADAGCN_DISK_LIMIT allows 0\.00 GiB"):
+        brief_fit(stored)
+    monkeypatch.setenv("ADAGCN_DISK_LIMIT", "much")
+    with pytest.raises(InputError, match="ADAGCN_DISK_LIMIT is not a size; got 'much'"):
+        brief_fit(stored)
+
+
+def test_a_store_that_is_to_be_made_counts_with_its_files(graph, tmp_path):
+    graph.to_store(tmp_path / "store")
+    files = sum(path.stat().st_size for path in (tmp_path / "store").glob("*.npy"))
+    assert GraphSizes.of(graph).array_bytes == pytest.approx(files, rel=0.05)
+    found = estimate(DENSE, preset="tuned")
+    (change,) = [each for each in found.cheaper if each.change.to_store]
+    hops = estimate(replace(DENSE, is_stored=True), preset="tuned").disk_bytes
+    assert change.disk_bytes == pytest.approx(DENSE.array_bytes + hops, abs=1)
+
+
 def test_processes_on_this_machine_are_workers():
     assert Workers.of(Serial()) == Workers()
     assert Workers.of(engine_named("processes", workers=3)) == Workers(hops=3)
@@ -283,6 +452,21 @@ def test_the_refusal_names_what_would_fit(monkeypatch):
     model = AdaGCNClassifier(graph, preset="tuned")
     with pytest.raises(ResourceError, match=r"One of these would fit: .*max_features=\d+ \(0\.0"):
         model.fit(graph.node_ids[:90], graph.labels[:90])
+
+
+def test_the_refusal_says_what_a_store_would_take_of_a_disk(monkeypatch):
+    graph = planted_partition(n_nodes=20_000, n_classes=3, n_features=400, seed=0)
+    monkeypatch.setattr(
+        "adagcn.models.estimates.refusal.possible_changes", lambda *_: [Change(to_store=True)]
+    )
+    monkeypatch.setattr(
+        "adagcn.models.estimates.refusal.tightest_limit",
+        lambda: MemoryLimit(2**30, 2**30, "this machine has {size} of memory"),
+    )
+    with pytest.raises(
+        ResourceError, match=r"the graph in a store \(0\.\d+ GiB, and 0\.\d+ GiB of disk\)"
+    ):
+        AdaGCNClassifier(graph, preset="tuned").fit(graph.node_ids[:90], graph.labels[:90])
 
 
 def test_time_is_told_where_it_is_asked_for(graph):

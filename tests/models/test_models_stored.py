@@ -55,6 +55,8 @@ MODELS = {
         g, preset="tuned", random_state=0, feature_norm="standard", **QUICK
     ),
     "adasgc": lambda g: AdaSGCClassifier(g, random_state=0, n_layers=4, max_epochs=10),
+    "mlp": lambda g: build_model("mlp", g, random_state=0, settings={"max_epochs": 10}),
+    "logistic": lambda g: build_model("logistic", g, random_state=0),
 }
 
 

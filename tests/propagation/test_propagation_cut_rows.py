@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from adagcn.data import planted_partition
+from adagcn.errors import IntegrityError
 from adagcn.propagation import cut_rows, stored_hops
 from adagcn.propagation.row_blocks import RowBlocks, degrees_of
 from adagcn.propagation.source import MemorySource
@@ -155,3 +156,17 @@ def test_degrees_are_the_sums_of_the_rows_in_their_order(is_symmetric, weighted)
     for degrees, wanted in zip(found, (looped, looped.T), strict=True):
         assert degrees.dtype == np.float64
         assert np.array_equal(degrees, wanted @ np.ones(70))
+
+
+@pytest.mark.parametrize("name", ["indptr", "indices", "values"])
+def test_an_adjacency_that_is_damaged_is_not_cut(tmp_path, name):
+    source = stored(tmp_path / "store", graph())
+    path = source.store / f"adjacency.{name}.npy"
+    octets = bytearray(path.read_bytes())
+    octets[-5] ^= 1
+    path.write_bytes(bytes(octets))
+    with pytest.raises(IntegrityError, match=rf"adjacency\.{name}.*Make the store again"):
+        source.first()
+    octets[-5] ^= 1
+    path.write_bytes(bytes(octets))
+    np.testing.assert_array_equal(source.first().next().rows(EVERYBODY), memory_hop(graph(), 1))

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import textwrap
 from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from scipy import sparse
 from adagcn import Graph
 from adagcn.data import planted_partition
 from adagcn.engines import engine_named, using
-from adagcn.errors import ResourceError
+from adagcn.errors import IntegrityError, ResourceError
 from adagcn.formats.row_norms import hellinger_rows
 from adagcn.propagation import hop_workplace, row_blocks, stored_hops
 from adagcn.propagation.hop_workplace import Workplace, hops_shared
@@ -124,7 +125,12 @@ def test_a_block_is_mapped_once_for_all_blocks_of_the_next_hop(tmp_path, monkeyp
     hop = StoredSource(stored(dense_graph(), tmp_path), None, "none", None).first().next()
     n_blocks = len(hop._plan.blocks)
     opened, open_file = [], row_blocks.mapped
-    monkeypatch.setattr(row_blocks, "mapped", lambda path: opened.append(path) or open_file(path))
+
+    def counted(path, **words):
+        opened.append(path)
+        return open_file(path, **words)
+
+    monkeypatch.setattr(row_blocks, "mapped", counted)
     hop.next()
     assert len(opened) == n_blocks > 3
     assert len(set(opened)) == n_blocks
@@ -300,6 +306,47 @@ def test_the_folder_of_the_hops_cannot_be_written(tmp_path):
     (folder / "hops").write_text("a file in the way")
     with pytest.raises(OSError, match="could not be made"):
         StoredSource(folder, None, "none", None).first()
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+@pytest.mark.parametrize("name", ["hops", "propagator"])
+def test_a_store_that_cannot_be_written_to_is_to_be_copied(tmp_path, monkeypatch, name, number):
+    folder, mkdir = stored(dense_graph(), tmp_path), Path.mkdir
+
+    def refused(path, *args, **words):
+        if folder / name in path.parents:
+            raise OSError(number, os.strerror(number))
+        mkdir(path, *args, **words)
+
+    monkeypatch.setattr(Path, "mkdir", refused)
+    match = rf"{name}/.*{os.strerror(number)}.*copy it to a folder that you may write to"
+    with pytest.raises(ResourceError, match=match):
+        StoredSource(folder, None, "none", None).first()
+
+
+def test_a_block_that_vanishes_is_made_by_the_same_command_again(tmp_path):
+    graph = dense_graph()
+    source = StoredSource(stored(graph, tmp_path), None, "none", None)
+    hop = source.first().next()
+    (source.store / "hops" / source.key / "hop-0001" / "block-000001.npy").unlink()
+    expected = r"missing or damaged; got .*Run the same command again: it makes what is missing"
+    with pytest.raises(IntegrityError, match=expected):
+        hop.next()
+    del hop
+    memory = MemorySource(graph.features, graph.adjacency).first().next().next()
+    again, nodes = source.first().next().next(), np.arange(graph.n_nodes)
+    np.testing.assert_array_equal(again.rows(nodes), memory.rows(nodes))
+
+
+def test_degrees_that_vanish_are_counted_by_the_same_command_again(tmp_path):
+    source = StoredSource(stored(dense_graph(), tmp_path), None, "none", None)
+    hop = source.first()
+    for path in hop._plan.cut.folder.glob("*_degree.npy"):
+        path.unlink()
+    with pytest.raises(IntegrityError, match="Run the same command again"):
+        hop.next()
+    del hop
+    assert source.first().next().number == 1
 
 
 @pytest.mark.parametrize("name", ["lock", "hop-0001/blocks.jsonl"])

@@ -200,7 +200,7 @@ def _show(found: Estimate) -> None:
                 _as_option(each),
                 in_gib(each.peak_bytes),
                 "–" if each.seconds is None else in_time(each.seconds),
-                _YES_NO[found.has_room_for(each.peak_bytes)],
+                _YES_NO[found.has_room_for(each.peak_bytes, each.missing_bytes)],
             ]
             for each in found.cheaper
         ]
@@ -209,23 +209,43 @@ def _show(found: Estimate) -> None:
 
 
 def _verdict(found: Estimate) -> str:
+    """Return whether it fits, and by which numbers; if not, those of what it does not fit into."""
+    memory, disk = found.has_room_for(found.peak_bytes), found.fits_on_disk
+    reasons = [
+        *([_memory_room(found)] if memory is not None and (memory is False or found.fits) else []),
+        *([_disk_room(found)] if disk is False else []),
+    ]
+    return ": ".join([_YES_NO[found.fits], *([" and ".join(reasons)] if reasons else [])])
+
+
+def _memory_room(found: Estimate) -> str:
     from adagcn.engines.memory import in_gib
 
-    if found.limit is None:
-        return _YES_NO[None]
+    assert found.limit is not None
     more = max(found.peak_bytes - found.held_bytes, 0)
-    return (
-        f"{_YES_NO[found.fits]}: {in_gib(more)} more than now, of {in_gib(found.limit.room)} left"
-    )
+    return f"{in_gib(more)} more than now, of {in_gib(found.limit.room)} left"
+
+
+def _disk_room(found: Estimate) -> str:
+    from adagcn.engines.memory import in_gib
+
+    assert found.free_disk_bytes is not None
+    missing, free = in_gib(found.missing_disk_bytes), in_gib(found.free_disk_bytes)
+    return f"{missing} to write to the disk, of {free} free"
 
 
 def _disk_words(found: Estimate) -> str:
     from adagcn.engines.memory import in_gib
 
     least, most = in_gib(found.disk_bytes), in_gib(found.most_disk_bytes)
-    if least == most:
-        return f"{least} for hops"
-    return f"{least} for hops, up to {most} where there is room for all of them"
+    words = f"{least} for hops"
+    if least != most:
+        words += f", up to {most} where there is room for all of them"
+    if found.missing_disk_bytes < found.disk_bytes:
+        words += f"; {in_gib(found.disk_bytes - found.missing_disk_bytes)} is there already"
+    if found.free_disk_bytes is not None:
+        words += f"; {in_gib(found.free_disk_bytes)} is free"
+    return words
 
 
 def _time_words(found: Estimate) -> str:
@@ -256,9 +276,11 @@ def in_time(seconds: float) -> str:
 
 def _as_option(each: Cheaper) -> str:
     """Return a change as one types it."""
+    from adagcn.engines.memory import in_gib
+
     change = each.change
     if change.to_store:
-        return "adagcn store build, then fit the store"
+        return f"adagcn store build, then fit the store ({in_gib(each.disk_bytes)} of disk)"
     if change.narrower:
         return str(change)
     return " ".join(

@@ -18,6 +18,9 @@ from adagcn.errors import InputError, ResourceError
 MANIFEST = "store.json"
 KEPT_HOPS = "kept.json"  # of a folder in hops/ that stays there when nothing computes
 SPLITS = "splits"  # a folder of files, where a data set comes with splits
+# What to do about a folder that cannot be made; inside of a store, it can be nowhere else.
+NAME_ANOTHER = "name a folder that you may write to"
+COPY_STORE = "make the store writable, or copy it to a folder that you may write to"
 _SCRATCH = ".building"
 _LOCK = "lock"
 _UPDATE_LOCK = ".update.lock"
@@ -70,15 +73,15 @@ def building(folder: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, or say why that cannot be."""
+def make_folder(folder: Path, *, fix: str = NAME_ANOTHER) -> None:
+    """Make a folder and those above it, or say why that cannot be and what to do."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ResourceError(
             "AGC-R1402",
             f"the folder {str(folder)!r} could not be made: {error.strerror or error}",
-            fix="name a folder that you may write to",
+            fix=fix,
         ) from error
 
 

@@ -34,6 +34,9 @@ from adagcn.formats.atomic import atomic_file, write_bytes
 from adagcn.formats.build_folder import MANIFEST, building
 
 VERSION = 2  # since updates: a store that was never updated is written as version 1
+# What to do about a file that is damaged: one of the store itself, and one that a fit makes.
+_MAKE_AGAIN = "make the store again with adagcn store build; adagcn store verify checks all files"
+RUN_AGAIN = "run the same command again: it makes what is missing"
 _BYTES_AT_ONCE = 2**24
 _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -255,8 +258,11 @@ def npy_header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
     return header.getvalue()
 
 
-def mapped(path: Path) -> NDArray[Any]:
-    """Return an array of a file, mapped into memory; pages are read when they are looked at."""
+def mapped(path: Path, *, fix: str = _MAKE_AGAIN) -> NDArray[Any]:
+    """Return an array of a file, mapped into memory; pages are read when they are looked at.
+
+    ``fix`` is what to do if it is missing or damaged.
+    """
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -266,7 +272,7 @@ def mapped(path: Path) -> NDArray[Any]:
                 f"the file {str(path)!r} cannot be opened: too many files are open",
                 fix="raise the limit of this process (ulimit -n), or close other programs",
             ) from error
-        raise _damaged(path, str(error).splitlines()[0]) from error
+        raise _damaged(path, str(error).splitlines()[0], fix) from error
     return array
 
 
@@ -349,6 +355,14 @@ def verify_store(folder: Path) -> Iterator[tuple[str, bool]]:
         yield path.name, path.is_file() and file_digest(path) == file.sha256
 
 
+def check_adjacency(arrays: StoredArrays) -> None:
+    """Read the files of A, and refuse other contents than were written."""
+    for name, file in arrays.manifest.files.items():
+        path = file.path(arrays.folder, name)
+        if name.startswith("adjacency.") and file_digest(path) != file.sha256:
+            raise _damaged(path, "another SHA-256 than in store.json")
+
+
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as handle:
@@ -366,15 +380,18 @@ def csr_parts(name: str, matrix: sparse.csr_array) -> dict[str, ArrayParts]:
 
 def _csr(arrays: dict[str, Any], name: str, shape: tuple[int, int]) -> sparse.csr_array:
     parts = (arrays[f"{name}.values"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
-    matrix = sparse.csr_array(parts, shape=shape, copy=False)
+    try:
+        matrix = sparse.csr_array(parts, shape=shape, copy=False)
+    except ValueError as error:  # it starts or ends where no row can
+        raise _damaged(Path(arrays[f"{name}.indptr"].filename), str(error)) from error
     matrix.has_canonical_format = True  # as it was written: looking would read every index
     return matrix
 
 
-def _damaged(path: Path, found: str) -> IntegrityError:
+def _damaged(path: Path, found: str, fix: str = _MAKE_AGAIN) -> IntegrityError:
     return IntegrityError(
         "AGC-G1406",
         f"the file {str(path)!r} of a store is missing or damaged",
         got=found,
-        fix="make the store again with adagcn store build; adagcn store verify checks all files",
+        fix=fix,
     )

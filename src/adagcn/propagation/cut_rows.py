@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from adagcn.formats.atomic import write_bytes
-from adagcn.formats.build_folder import make_folder
+from adagcn.formats.build_folder import COPY_STORE, make_folder
 from adagcn.formats.graph_store import (
+    RUN_AGAIN,
     ArrayParts,
     StoredArrays,
     StoredFile,
+    check_adjacency,
     file_digest,
     mapped,
     write_array,
@@ -71,7 +73,7 @@ class CutRows:
         graph = hashlib.sha256("".join(parts).encode()).hexdigest()[:_LETTERS]
         words = json.dumps([normalization, dtype]).encode() + blocks.ends.astype("<i8").tobytes()
         folder = arrays.folder / FOLDER / f"{graph}-{hashlib.sha256(words).hexdigest()[:_LETTERS]}"
-        make_folder(folder)
+        make_folder(folder, fix=COPY_STORE)
         for other in folder.parent.iterdir():
             if not other.name.startswith(graph):
                 shutil.rmtree(other, ignore_errors=True)
@@ -99,14 +101,18 @@ class CutRows:
 
     def degrees(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the row and column sums of A + I."""
-        out_degree, in_degree = (mapped(self._path(name)) for name in _DEGREES)
+        out_degree, in_degree = (mapped(self._path(name), fix=RUN_AGAIN) for name in _DEGREES)
         return out_degree, in_degree
 
     def _count_degrees(self, arrays: StoredArrays) -> None:
-        """Write row and column sums of A + I, unless they are there as they were written."""
+        """Write row and column sums of A + I, unless they are there as they were written.
+
+        What follows rests on A as it is now, and is kept: so this is when its files are checked.
+        """
         record = self.folder / "degrees.json"
         if self._are_whole(record):
             return
+        check_adjacency(arrays)
         found = degrees_of(
             arrays.adjacency, RowBlocks(self.ends), is_symmetric=not arrays.manifest.directed
         )

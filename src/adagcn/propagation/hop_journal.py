@@ -6,7 +6,7 @@ import json
 import logging
 
 from adagcn.formats.atomic import writing
-from adagcn.formats.build_folder import make_folder
+from adagcn.formats.build_folder import COPY_STORE, make_folder
 from adagcn.formats.graph_store import StoredFile
 from adagcn.propagation.hop_steps import Done, Step, StepPlan
 
@@ -21,7 +21,7 @@ class Journal:
     def __init__(self, plan: StepPlan, hop: int) -> None:
         self._plan, self._hop = plan, hop
         self._folder = plan.work / f"hop-{hop:04d}"
-        make_folder(self._folder)
+        make_folder(self._folder, fix=COPY_STORE)
         self._done = self._read()
 
     def _read(self) -> dict[int, Done]:

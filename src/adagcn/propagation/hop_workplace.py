@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from adagcn.formats.atomic import writing
-from adagcn.formats.build_folder import KEPT_HOPS, is_held, make_folder
+from adagcn.formats.build_folder import COPY_STORE, KEPT_HOPS, is_held, make_folder
 from adagcn.propagation.hop_refill import Refill
 
 SPARE_HOPS = 3  # that must fit on the disk besides, for one more to stay
@@ -103,7 +103,7 @@ def _claimed(folder: Path) -> tuple[Path, IO[bytes]]:
     for number in count():
         mine = folder if number == 0 else folder.with_name(f"{folder.name}-{number}")
         for _ in range(3):  # it may be removed by its owner just now
-            make_folder(mine)
+            make_folder(mine, fix=COPY_STORE)
             lock = _locked(mine / "lock")
             if lock is not None:
                 return mine, lock

@@ -23,7 +23,7 @@ from scipy import sparse
 
 from adagcn.errors import IntegrityError
 from adagcn.formats.atomic import write_bytes
-from adagcn.formats.build_folder import KEPT_HOPS, make_folder
+from adagcn.formats.build_folder import COPY_STORE, KEPT_HOPS, make_folder
 from adagcn.formats.graph_store import ArrayParts, StoredArrays, mapped, write_array
 from adagcn.propagation.changed_rows import (
     Degrees,
@@ -162,7 +162,7 @@ def keep_folder(folder: Path, arrays: StoredArrays, record: KeptRecord) -> None:
     if record_of(folder) is not None:
         return
     home = folder / _GRAPH
-    make_folder(home)
+    make_folder(home, fix=COPY_STORE)
     for name, file in arrays.manifest.files.items():
         if name.split(".")[0] in ("adjacency", "features", "node_ids"):
             _link(file.path(arrays.folder, name), home / f"{name}.npy")

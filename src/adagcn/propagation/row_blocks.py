@@ -23,7 +23,14 @@ from scipy import sparse
 from torch import Tensor
 
 from adagcn.engines.threads import spread, torch_callers
-from adagcn.formats.graph_store import ArrayParts, StoredFile, file_digest, mapped, write_array
+from adagcn.formats.graph_store import (
+    RUN_AGAIN,
+    ArrayParts,
+    StoredFile,
+    file_digest,
+    mapped,
+    write_array,
+)
 from adagcn.graph import Features
 from adagcn.propagation.blocks import WORK_OF_A_THREAD
 from adagcn.propagation.mapped_rows import some_rows, take_rows
@@ -122,7 +129,7 @@ class HopFiles:
         return found
 
     def _mapped(self, block: int) -> Features:
-        arrays = [mapped(self.folder / name) for name in self.names(block)]
+        arrays = [mapped(self.folder / name, fix=RUN_AGAIN) for name in self.names(block)]
         if not self.is_sparse:
             return arrays[0]
         indptr, indices, values = arrays

@@ -33,6 +33,10 @@ class Change:
     to_store: bool = False
     narrower: bool = False
 
+    def disk_on(self, sizes: GraphSizes) -> float:
+        """Return the bytes of the files that the change itself makes."""
+        return sizes.array_bytes if self.to_store else 0.0
+
     def on(self, sizes: GraphSizes) -> GraphSizes:
         """Return the sizes of the graph after the change."""
         if self.to_store:
@@ -57,7 +61,9 @@ class Cheaper:
     change : Change
         What is done otherwise.
     peak_bytes, disk_bytes : int
-        The most memory, and what hops take of the disk.
+        The most memory, and what hops take of the disk; with them a store that is to be made.
+    missing_bytes : int
+        What of the disk is not written yet.
     seconds : float or None
         CPU time of the fit; None if it was not asked for.
     """
@@ -65,6 +71,7 @@ class Cheaper:
     change: Change
     peak_bytes: int
     disk_bytes: int
+    missing_bytes: int
     seconds: float | None
 
 
@@ -107,7 +114,10 @@ def cheaper_of(
 def _is_worth(each: Cheaper, now: Cheaper) -> bool:
     if each.peak_bytes <= _WORTH_MEMORY * now.peak_bytes:
         return True
+    if each.peak_bytes > now.peak_bytes / _WORTH_MEMORY:
+        return False
+    if each.disk_bytes <= _WORTH_MEMORY * now.disk_bytes and now.disk_bytes:
+        return True
     if each.seconds is None or now.seconds is None:
         return False
-    faster = each.seconds <= _WORTH_TIME * now.seconds
-    return faster and each.peak_bytes <= now.peak_bytes / _WORTH_MEMORY
+    return each.seconds <= _WORTH_TIME * now.seconds

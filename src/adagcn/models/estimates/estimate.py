@@ -20,6 +20,7 @@ from adagcn.graph import Graph
 from adagcn.models.estimates.boosted_memory import BoostedMemory
 from adagcn.models.estimates.boosted_seconds import BoostedSeconds
 from adagcn.models.estimates.cheaper import Change, Cheaper, cheaper_of, possible_changes
+from adagcn.models.estimates.disk_room import DiskRoom
 from adagcn.models.estimates.file_sizes import FileSizes
 from adagcn.models.estimates.fit_memory import (
     FitMemory,
@@ -77,7 +78,7 @@ class Estimate:
     phases : tuple of Phase
         In the order of a fit; the last one is a prediction for all nodes.
     disk_bytes : int
-        What hops in files take at least, where the graph is in a store; else 0.
+        What a fit writes at least, where the graph is in a store: hops and all else; else 0.
     most_disk_bytes : int
         The same if the disk has room for all hops: one command keeps them for what follows.
     seconds : mapping or None
@@ -88,6 +89,12 @@ class Estimate:
         The limit that leaves the least room; None where nothing is known.
     held_bytes : int
         What the process holds now.
+    missing_disk_bytes : int
+        What of ``disk_bytes`` is not in the store yet: an interrupted fit leaves hops and layers,
+        every fit the row blocks of Â.
+    free_disk_bytes : int or None
+        What is free where the hops go, or allowed by ``ADAGCN_DISK_LIMIT``; None without a store,
+        or if nobody tells.
     cheaper : tuple of Cheaper
         Changes that would save memory or time, the least memory first.
     is_exact : bool
@@ -109,6 +116,8 @@ class Estimate:
     most_seconds: float | None
     limit: MemoryLimit | None
     held_bytes: int
+    missing_disk_bytes: int = 0
+    free_disk_bytes: int | None = None
     cheaper: tuple[Cheaper, ...] = ()
     is_exact: bool = True
     n_workers: int = 0
@@ -120,14 +129,24 @@ class Estimate:
 
     @property
     def fits(self) -> bool | None:
-        """Whether the limit leaves room for it; None where no limit is known."""
-        return self.has_room_for(self.peak_bytes)
+        """Whether memory and the disk of a store have room; None where no limit is known."""
+        return self.has_room_for(self.peak_bytes, self.missing_disk_bytes)
 
-    def has_room_for(self, peak_bytes: float) -> bool | None:
-        """Return whether the limit leaves room for a peak; None where no limit is known."""
+    @property
+    def fits_on_disk(self) -> bool | None:
+        """Whether the disk of a store has room; None where that is not known."""
+        return self._has_disk_for(self.missing_disk_bytes)
+
+    def has_room_for(self, peak_bytes: float, missing_disk_bytes: float = 0.0) -> bool | None:
+        """Return whether there is room for a peak, and for what is to be written to a store."""
+        if self._has_disk_for(missing_disk_bytes) is False:
+            return False
         if self.limit is None:
             return None
         return peak_bytes - self.held_bytes <= self.limit.room
+
+    def _has_disk_for(self, n_bytes: float) -> bool | None:
+        return None if self.free_disk_bytes is None else n_bytes <= self.free_disk_bytes
 
     @property
     def fit_seconds(self) -> float | None:
@@ -148,6 +167,9 @@ class Estimate:
             "phases": [asdict(phase) for phase in self.phases],
             "disk_bytes": self.disk_bytes,
             "most_disk_bytes": self.most_disk_bytes,
+            "missing_disk_bytes": self.missing_disk_bytes,
+            "free_disk_bytes": self.free_disk_bytes,
+            "fits_on_disk": self.fits_on_disk,
             "cpu_seconds": None if self.seconds is None else dict(self.seconds),
             "fit_cpu_seconds": self.fit_seconds,
             "most_fit_cpu_seconds": self.most_seconds,
@@ -162,7 +184,7 @@ class Estimate:
                     "peak_bytes": each.peak_bytes,
                     "disk_bytes": each.disk_bytes,
                     "fit_cpu_seconds": each.seconds,
-                    "fits": self.has_room_for(each.peak_bytes),
+                    "fits": self.has_room_for(each.peak_bytes, each.missing_bytes),
                 }
                 for each in self.cheaper
             ],
@@ -249,6 +271,8 @@ def estimate(  # noqa: PLR0913
         most_seconds=_fit_seconds(_seconds(memory, machine, to_the_last_epoch=True)),
         limit=tightest_limit(),
         held_bytes=question.held,
+        missing_disk_bytes=now.missing_bytes,
+        free_disk_bytes=None if question.disk is None else question.disk.free,
         cheaper=cheaper_of(changes, cost, now),
         is_exact=not isinstance(graph, FileSizes) or graph.is_exact,
         n_workers=max(question.workers.hops, question.workers.training),
@@ -265,6 +289,7 @@ class _Question:
     graph_in_memory: float
     workers: Workers
     reading: float = 0.0
+    disk: DiskRoom | None = None
 
     @classmethod
     def about(cls, graph: Graph | GraphSizes | FileSizes, engine: Engine) -> _Question:
@@ -272,11 +297,14 @@ class _Question:
         if isinstance(graph, Graph):
             sizes = GraphSizes.of(graph)
             workers = Workers.of(engine) if sizes.is_stored else Workers()
-            return cls(sizes, graph, held, sizes.graph_bytes, workers)
+            disk = DiskRoom.of(graph.store)
+            return cls(sizes, graph, held, sizes.graph_bytes, workers, disk=disk)
         sizes = graph if isinstance(graph, GraphSizes) else graph.sizes
         workers = Workers.of(engine) if sizes.is_stored else Workers()
-        reading = 0.0 if isinstance(graph, GraphSizes) else graph.reading_bytes
-        return cls(sizes, _stand_in(sizes), held, 0.0, workers, reading)
+        if isinstance(graph, GraphSizes):
+            return cls(sizes, _stand_in(sizes), held, 0.0, workers)
+        disk = DiskRoom.of(graph.store)
+        return cls(sizes, _stand_in(sizes), held, 0.0, workers, graph.reading_bytes, disk)
 
     def base(self, model: Any) -> float:
         """Return the bytes of interpreter, libraries and all else beside the graph."""
@@ -296,11 +324,14 @@ class _Question:
         changed = clone(model).set_params(**change.settings)
         memory = fit_memory(changed, change.on(self.sizes), labels, self.workers)
         peak = max(phase.n_bytes for phase in self.phases(changed, memory))
-        disk = memory.disk_bytes if isinstance(memory, StoredMemory) else 0.0
-        if change.to_store or machine is None:  # files were not measured
-            return Cheaper(change, peak, round(disk), None)
-        seconds = _seconds(memory, machine.with_settings(changed, memory, change.settings))
-        return Cheaper(change, peak, round(disk), _fit_seconds(seconds))
+        parts = memory.disk_parts if isinstance(memory, StoredMemory) else {}
+        disk = change.disk_on(self.sizes) + sum(parts.values())
+        missing = disk if self.disk is None else self.disk.missing(parts)
+        seconds = None
+        if machine is not None and not change.to_store:  # files were not measured
+            other = machine.with_settings(changed, memory, change.settings)
+            seconds = _fit_seconds(_seconds(memory, other))
+        return Cheaper(change, peak, round(disk), round(missing), seconds)
 
 
 def _phase(moment: Moment, start: float) -> Phase:

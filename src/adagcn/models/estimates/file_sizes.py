@@ -30,11 +30,14 @@ class FileSizes:
         The most that reading it holds at once, beyond the libraries; the graph is part of it.
     is_exact : bool
         False: nodes or edges were counted by a sample of their hashes, within one percent.
+    store : Path or None
+        The folder, if it is a store.
     """
 
     sizes: GraphSizes
     reading_bytes: float
     is_exact: bool = True
+    store: Path | None = None
 
 
 def sizes_of_data(
@@ -58,7 +61,7 @@ def sizes_of_data(
     path = Path(text)
     if path.is_dir():
         sizes = GraphSizes.of(Graph.from_store(path))
-        return FileSizes(sizes, 0.0)
+        return FileSizes(sizes, 0.0, store=path)
     if path.suffix != ".npz" and not path.exists():
         find_dataset(text)  # raises with the closest names
     return _of_npz(path, path.name)

@@ -101,11 +101,15 @@ class GraphSizes:
         return float(self.n_stored) * (4 + self.index_bytes) + self.index_bytes * self.n_nodes
 
     @property
-    def graph_bytes(self) -> float:
-        """Bytes of all arrays of a graph in memory; none of a store, whose pages can be dropped."""
+    def array_bytes(self) -> float:
+        """Bytes of all arrays of a graph: in memory, or as the files of a store."""
         labels = 8 * self.n_nodes
-        whole = self.feature_bytes + self.adjacency_bytes + self.id_bytes * self.n_nodes + labels
-        return 0.0 if self.is_stored else whole
+        return self.feature_bytes + self.adjacency_bytes + self.id_bytes * self.n_nodes + labels
+
+    @property
+    def graph_bytes(self) -> float:
+        """Bytes of the arrays in memory; none of a store, whose pages can be dropped."""
+        return 0.0 if self.is_stored else self.array_bytes
 
     @property
     def digest_bytes(self) -> float:

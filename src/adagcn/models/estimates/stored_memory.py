@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from adagcn.models.estimates.boosted_memory import BoostedMemory
+from adagcn.models.estimates.disk_room import BLOCKS, FITS, HOPS, ROWS
 from adagcn.models.estimates.moments import Moment
 from adagcn.models.estimates.worker_memory import Workers
 from adagcn.models.support import adapting
@@ -122,18 +123,46 @@ class StoredMemory(BoostedMemory):
     def _model(self) -> float:
         return float(self.n_parameters * self.sizes.value_bytes * self.n_layers)
 
+    # The disk (propagation/stored_hops.py, cut_rows.py, gathered_rows.py)
+
     @property
     def disk_bytes(self) -> float:
-        """Two hops, dense in the end; the row blocks of Â, the degrees, and finished layers."""
-        return self._disk(min(self.n_layers - 1, 2))
+        """What a fit needs at least: two hops, the row blocks of Â, degrees, finished layers."""
+        return sum(self.disk_parts.values())
 
     @property
     def most_disk_bytes(self) -> float:
         """The same with all hops, which a command keeps where there is room."""
-        return self._disk(self.n_layers - 1)
+        return sum(self._disk(self.n_layers - 1).values())
 
-    def _disk(self, n_hops: int) -> float:
+    @property
+    def disk_parts(self) -> dict[str, float]:
+        """The bytes that a fit needs at least in each folder of the store."""
+        return self._disk(min(self.n_layers - 1, 2))
+
+    def _disk(self, n_hops: int) -> dict[str, float]:
+        """Return the bytes of the last hops, and of all else, by folder."""
+        parts = {FITS: self._model, ROWS: self._rows_in_files}
         if not n_hops:
-            return self._model
-        blocks = float(self.sizes.n_propagator) * (self.sizes.value_bytes + 4)
-        return n_hops * self._dense_hop + blocks + 16.0 * self.sizes.n_nodes + self._model
+            return parts
+        numbers = range(self.n_layers - n_hops, self.n_layers)
+        values = float(self.sizes.n_propagator) * (self.sizes.value_bytes + 4)
+        return {
+            HOPS: sum(self._hop_files(number) for number in numbers),
+            BLOCKS: values + 16.0 * self.sizes.n_nodes,
+            **parts,
+        }
+
+    def _hop_files(self, number: int) -> float:
+        """Return the bytes of a hop: dense, or sparse as long as few entries are filled."""
+        if self.starts_dense or (number >= len(self.fills) - 1 and not self._stays_sparse):
+            return self._dense_hop
+        n_values = self.fills[number] * self.sizes.n_nodes * self.n_columns
+        return n_values * self.sizes.pair_bytes + self.sizes.column_bytes * self.sizes.n_nodes
+
+    @property
+    def _rows_in_files(self) -> float:
+        """Rows of a layer, where they are more than may be in memory."""
+        n_rows = self.labels.n_train + self.n_pseudo + self.labels.n_stop
+        rows = self._rows(n_rows)
+        return rows if self._in_memory(rows) < rows else 0.0

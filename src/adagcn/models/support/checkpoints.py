@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from adagcn.boosting.fit_state import FitBasis, FitState, differences
 from adagcn.errors import AdaGCNError, CheckpointNotice
-from adagcn.formats.build_folder import is_held, make_folder
+from adagcn.formats.build_folder import COPY_STORE, NAME_ANOTHER, is_held, make_folder
 from adagcn.models.support import boosted_layers
 from adagcn.models.support.adapting import Decision
 from adagcn.models.support.boosted_layers import LayerForm
@@ -133,7 +133,7 @@ class Checkpoints:
         if fit is None:
             return None
         self._asked = fit
-        make_folder(self._place)
+        self._make_folder(self._place)
         digest = fit.digest()
         names = [f"{digest}-{fit.basis.seed}"]
         if fit.any_seed and self._resume:
@@ -249,10 +249,13 @@ class Checkpoints:
                 with suppress(OSError):
                     self._place.rmdir()
 
+    def _make_folder(self, folder: Path) -> None:
+        make_folder(folder, fix=COPY_STORE if self._is_ours else NAME_ANOTHER)
+
     def _take(self, folder: Path) -> bool:
         """Hold a folder, if nobody else does."""
         for _ in range(3):  # it may be removed by its owner just now
-            make_folder(folder)
+            self._make_folder(folder)
             lock = _locked(folder)
             if lock is None:
                 return False
