@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +11,22 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
+RESULTS = FOLDER.parent / "results"
 
 
 def test_all_benchmarks_are_tested():
     assert {path.name for path in FOLDER.glob("*.py")} == {"tables_to_predictions.py"}
+
+
+def test_the_page_shows_what_is_on_record():
+    record = json.loads((RESULTS / "tables_to_predictions.json").read_text("utf-8"))
+    page = (FOLDER.parent / "docs" / "guide" / "large-graphs.md").read_text("utf-8")
+    assert record["same"] is True
+    assert f"{record['nodes']:,} nodes, {record['edges']:,} edges" in page
+    for row in record["engines"]:
+        cells = [row["engine"], f"{row['seconds']:.0f}", f"{row['predicted']:,}"]
+        cells += [f"{row['right']:.1%}", row["model_digest"][:16]]
+        assert re.search(r"\n" + r"\s+".join(map(re.escape, cells)) + r"\n", page)
 
 
 @pytest.mark.full
