@@ -64,6 +64,23 @@ def test_recorded_measurements_of_all_pages_are_what_bench_show_prints(tool):
     assert n_blocks["cluster.md"] > 0
 
 
+def test_sentences_of_the_frontier_and_tables_of_fits_are_filled(tool, monkeypatch, tmp_path):
+    def printed(words, ledger, start="|"):
+        return f"{start}{'/'.join(words)}\n"
+
+    monkeypatch.setattr(tool, "printed", printed)
+    page = (
+        "<!-- frontier: adagcn reproduce pareto -->\n\n- old\n- older\n\nText\n\n"
+        "<!-- adagcn bench fits --datasets 'a b' -->\n\n| old |\n"
+    )
+    once = tool.filled(page, tmp_path)
+    assert once == (
+        "<!-- frontier: adagcn reproduce pareto -->\n\n- reproduce/pareto\n\nText\n\n"
+        "<!-- adagcn bench fits --datasets 'a b' -->\n\n|bench/fits/--datasets/a b\n"
+    )
+    assert tool.filled(once, tmp_path) == once
+
+
 @pytest.mark.dataset
 @pytest.mark.full
 def test_numbers_in_sentences_are_what_the_ledger_has(tool, ledger):

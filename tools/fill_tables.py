@@ -58,11 +58,11 @@ def filled(text: str, ledger: Path) -> str:
 
     def written(found: re.Match[str]) -> str:
         end = "" if found["table"] else "\n"  # a comment that has no table yet gets one
-        return found[1] + printed(found["words"].split(), ledger) + end
+        return found[1] + printed(shlex.split(found["words"]), ledger) + end
 
     def told(found: re.Match[str]) -> str:
         end = "" if found["lines"] else "\n"
-        return found[1] + printed(found["words"].split(), ledger, start="- ") + end
+        return found[1] + printed(shlex.split(found["words"]), ledger, start="- ") + end
 
     return _FRONTIER.sub(told, _TABLE.sub(written, recorded(text)))
 

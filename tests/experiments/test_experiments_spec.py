@@ -181,10 +181,11 @@ def test_a_row_may_have_other_settings_on_single_columns():
         ({"Toy": {"drop": 0.1}}, r"rows\[0\]\.settings_on\.Toy is unknown; got 'drop'"),
         ({"Toy": {"dropout": 2.0}}, r"rows\[0\]\.settings_on\.Toy: dropout"),
         ({"Toy": 3}, r"rows\[0\]\.settings_on\.Toy"),
+        ({"Toy": {"max_epochs": 3}}, r"rows\[0\]: a setting stands in the grid and beside it"),
     ],
 )
 def test_a_fault_in_the_settings_of_a_column(settings_on, match):
-    row = {"label": "a", "model": "mlp", "settings_on": settings_on}
+    row = {"label": "a", "model": "mlp", "settings_on": settings_on, "grid": {"max_epochs": [3]}}
     with pytest.raises(InputError, match=match):
         make_spec(toy.toy_fields(rows=[row]), "toy")
 

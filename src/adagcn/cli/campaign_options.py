@@ -260,14 +260,12 @@ def _tell_plan(cells: list[PlannedCell], ledger: Ledger) -> None:
     if not standing(cells, results, {}).gaps:
         return
     found = standing(cells, results, typical_seconds(ledger.rows()))
-    n_missing = found.planned - found.finished
-    told = f"training {counted(n_missing, 'run')}"
-    if found.n_unknown == n_missing:
+    told = f"training {counted(found.missing, 'run')}"
+    if found.n_unknown == found.missing:
         note(f"{told}; the ledger has none like them to tell the time by")
         return
-    others = f" for all but {found.n_unknown:,}, whose like it lacks" if found.n_unknown else ""
-    time = f"about {duration(found.seconds)} of one core{others}"
-    note(f"{told}: {time}, going by the ledger")
+    lacking = f", which has none like {found.n_unknown:,} of them" if found.n_unknown else ""
+    note(f"{told}: about {duration(found.seconds)} of one core, going by the ledger{lacking}")
 
 
 def _tell_notices(notices: list[list[str]]) -> None:

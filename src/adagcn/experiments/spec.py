@@ -376,6 +376,7 @@ def _check_model(spec: Spec, row: Row, at: str) -> None:
     named: dict[str, Iterable[str]] = {"settings": spec.settings_of(row), "grid": row.grid}
     for label, settings in row.settings_on.items():
         named[f"settings_on.{label}"] = settings
+    _check_once(row, at)
     for key, names in named.items():
         for setting in names:
             error = moved(row.model, setting, settings_of(row.model))
@@ -387,6 +388,19 @@ def _check_model(spec: Spec, row: Row, at: str) -> None:
         if column.label in row.settings_on:
             at_column = f"{at}.settings_on.{column.label}"
             _check_values(row, spec.candidates_of(row, column), at_column)
+
+
+def _check_once(row: Row, at: str) -> None:
+    """Refuse a setting of the row that its grid would override."""
+    given = {**row.settings, **{key: 0 for on in row.settings_on.values() for key in on}}
+    twice = sorted(set(given) & set(row.grid))
+    if twice:
+        raise InputError(
+            "AGC-I2234",
+            f"{at}: a setting stands in the grid and beside it",
+            got=twice[0],
+            fix="leave it out of one of them",
+        )
 
 
 def _check_values(row: Row, candidates: Iterable[dict[str, Param]], at: str) -> None:

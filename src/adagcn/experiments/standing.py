@@ -49,22 +49,23 @@ class Standing:
     finished, planned : int
         Its runs, each once.
     gaps : tuple of Gap
-        The cells that lack some.
+        The cells that lack some; rows may share runs.
+    seconds : float
+        About how long the missing runs take, as far as that is known.
+    n_unknown : int
+        Missing runs of whose like none is finished.
     """
 
     finished: int
     planned: int
     gaps: tuple[Gap, ...]
+    seconds: float
+    n_unknown: int
 
     @property
-    def seconds(self) -> float:
-        """About how long the missing runs take, as far as that is known."""
-        return sum(gap.seconds or 0.0 for gap in self.gaps)
-
-    @property
-    def n_unknown(self) -> int:
-        """Missing runs of whose like none is finished."""
-        return sum(gap.missing for gap in self.gaps if gap.seconds is None)
+    def missing(self) -> int:
+        """How many runs are missing."""
+        return self.planned - self.finished
 
 
 def typical_seconds(rows: Iterable[LedgerRow]) -> Seconds:
@@ -95,12 +96,15 @@ def standing(
     seconds : mapping
         As :func:`typical_seconds` returns it.
     """
-    runs = {run.key for cell in cells for run in cell.due(results, foreseen=True)}
+    runs = {run.key: run for cell in cells for run in cell.due(results, foreseen=True)}
+    likes = [_like(run, seconds) for key, run in runs.items() if key not in results]
     gaps = (_gap(cell, results, seconds) for cell in cells)
     return Standing(
-        finished=sum(key in results for key in runs),
+        finished=len(runs) - len(likes),
         planned=len(runs),
         gaps=tuple(gap for gap in gaps if gap is not None),
+        seconds=sum(like for like in likes if like is not None),
+        n_unknown=likes.count(None),
     )
 
 
@@ -109,7 +113,7 @@ def _gap(cell: PlannedCell, results: Mapping[str, RunResult], seconds: Seconds) 
     missing = [run for run in due if run.key not in results]
     if not missing:
         return None
-    like = next((seconds[place] for place in _places(missing[0]) if place in seconds), None)
+    like = _like(missing[0], seconds)
     return Gap(
         cell.row.label,
         cell.column.label,
@@ -117,6 +121,11 @@ def _gap(cell: PlannedCell, results: Mapping[str, RunResult], seconds: Seconds) 
         len(due),
         None if like is None else like * len(missing),
     )
+
+
+def _like(run: Run, seconds: Seconds) -> float | None:
+    """Return the mean seconds of the finished runs that are most like one, if there are any."""
+    return next((seconds[place] for place in _places(run) if place in seconds), None)
 
 
 def _places(run: Run) -> tuple[tuple[str, ...], ...]:
