@@ -152,6 +152,11 @@ def test_a_number_is_the_one_that_its_source_names(tool, source, shown):
     assert asked == ([] if source.startswith("performance") else [source.split(" / ")[0]])
 
 
+def test_a_large_ratio_is_a_plain_number(tool):
+    times = sys.modules[tool.with_numbers.__module__]._times
+    assert [times(ratio) for ratio in (1.018, 99.9, 1234.4)] == ["1.02×", "99.9×", "1,234×"]
+
+
 def test_an_interval_with_nodes_is_that_of_a_comparison_with_the_other_row(tool):
     against = {"A, new": [0.01, 0.02], "B": None}
     rows = [

@@ -104,7 +104,8 @@ GRAPHS = (
 def table() -> str:
     """Return the table in Markdown."""
     lines = [
-        "| graph | order | a hop | rows needed | read by one | 1 machine | 16 machines | 128 |",
+        "| graph | order | a hop | rows needed | read by one "
+        "| 1 machine | 16 machines | 128 machines |",
         "|---|---|--:|--:|--:|--:|--:|--:|",
     ]
     for graph in GRAPHS:

@@ -188,13 +188,17 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.2f}" if seconds < 1 else f"{seconds:.1f}"
 
 
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}×" if ratio >= 100 else f"{ratio:.3g}×"
+
+
 # Tables that ``adagcn bench`` printed
 
 
 def _printed(title: str, row: str, column: str) -> str:
     name, over, other = column.partition(" over ")
     if over:
-        return f"{_seconds_of(title, row, name) / _seconds_of(title, other, name):.3g}×"
+        return _times(_seconds_of(title, row, name) / _seconds_of(title, other, name))
     with_interval = column.endswith(" with interval")
     name = column.removesuffix(" with interval")
     cells = next(

@@ -138,8 +138,8 @@ def test_a_title_says_every_limit_on_epochs_and_how_many_runs():
     )
     plan = replace(plan, fits=3, homophily=0.1)
     assert large._fit_title(plan, ["adagcn", "adagcn_instant", "ppnp"]) == (
-        "whole fits of at most 500 epochs (each layer, for AdaGCN; AdaGCN, instant, as its preset "
-        "says; PPNP, at most 100 epochs); 3 runs, homophily 0.1, F1 with their standard deviation"
+        "whole fits of at most 500 epochs (each layer, for AdaGCN; AdaGCN, instant: as its preset "
+        "says; PPNP: at most 100 epochs); 3 runs, homophily 0.1, F1 with their standard deviation"
     )
 
 

@@ -122,7 +122,7 @@ def test_a_full_disk_is_told(capsys, tmp_path, monkeypatch):
     assert run_guarded(["fit", *words[1:]]) == 5
     monkeypatch.setenv("ADAGCN_MEMORY_LIMIT", "none")
     assert run_guarded(["fit", *words[1:]]) == 5
-    assert "Free 0.00 GiB more there, or copy the store" in " ".join(
+    assert "Free 0.00 MiB more there, or copy the store" in " ".join(
         capsys.readouterr().err.split()
     )
 

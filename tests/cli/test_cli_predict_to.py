@@ -90,6 +90,20 @@ def test_a_disk_without_room_keeps_no_hops(run_cli, store, tmp_path, made, monke
     assert not any((store / "hops").iterdir())
 
 
+def test_a_disk_limit_keeps_no_hops_beyond_those_of_the_estimate(
+    run_cli, store, tmp_path, made, monkeypatch
+):
+    roomy = fit_to(run_cli, store, tmp_path / "a")
+    n_roomy = len(made)
+    monkeypatch.setenv("ADAGCN_DISK_LIMIT", "none")
+    assert fit_to(run_cli, store, tmp_path / "b") == roomy
+    assert len(made) == 2 * n_roomy
+    monkeypatch.setenv("ADAGCN_DISK_LIMIT", "50GB")
+    assert fit_to(run_cli, store, tmp_path / "c") == roomy
+    assert len(made) > 3 * n_roomy
+    assert not any((store / "hops").iterdir())
+
+
 def test_an_interrupted_command_leaves_its_hops_to_the_next(run_cli, store, tmp_path, made):
     def interrupted(*args):
         raise KeyboardInterrupt

@@ -81,7 +81,7 @@ def test_kept_hops_follow_an_update(run_cli, store, tmp_path):
     new = tmp_path / "e.csv"
     new.write_text("s,t\n4,7\n")
     said = words_of(run_cli("store", "update", store, "--edges", new))
-    assert "1 edge added; kept hops follow with the next prediction" in said
+    assert "1 edge added; the next prediction updates the kept hops; " in said
     facts = run_cli("store", "info", store, "--json").facts
     assert facts["kept_hops"] == [{"is_current": False, "shares": None, "update": None}]
     assert "kept hops of an earlier graph" in words_of(run_cli("store", "info", store))

@@ -88,7 +88,7 @@ def test_sparse_features_and_a_change_that_reaches_most_of_the_graph():
     assert np.array_equal(model.decision_function(graph.node_ids, graph=tomorrow), wanted)
     update = model.kept_hops_.last_update
     assert 0 < update.shares[1] < 0.2
-    assert "later hops computed anew: cheaper than to patch, as " in str(update)
+    assert "later hops computed anew: patching would cost more, since " in str(update)
 
 
 def test_kept_hops_are_no_part_of_the_model(tmp_path):

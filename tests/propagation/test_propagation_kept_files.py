@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from adagcn import AdaGCNClassifier, Graph, GraphStore, IntegrityError
 from adagcn.engines import engine_named, using
+from adagcn.formats.build_folder import KEPT_HOPS
 from adagcn.propagation import hop_refill, stored_hops
 from adagcn.propagation.changed_rows import HopCosts
 from adagcn.propagation.hops import stream_from
@@ -134,13 +136,31 @@ def test_several_updates_before_the_hops_are_asked_for(tmp_path):
     assert sum(only_record(store)[1].rows) > 0
 
 
+def test_an_update_bears_with_a_prediction_that_removes_earlier_hops(tmp_path, monkeypatch):
+    store = ring(tmp_path)
+    source_of(store).keep_hops(N_HOPS)
+    removed, read = [], Path.read_bytes
+
+    def removed_first(path):
+        if path.name == KEPT_HOPS:
+            path.unlink()
+            removed.append(path)
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", removed_first)
+    assert not store.update(**UPDATES["edges"]).hops_to_update
+    assert len(removed) == 1
+
+
 def test_an_update_says_whether_kept_hops_have_to_follow(tmp_path):
     store = ring(tmp_path)
     assert str(store.update(**UPDATES["edges"])) == "2 edges added"
     source_of(store).keep_hops(N_HOPS)
     labeled = store.update(labels={7: 2})
     assert (labeled.hops_to_update, str(labeled)) == (False, "1 label changed")
-    assert "1 edge removed; kept hops follow with" in str(store.update(**UPDATES["gone"]))
+    assert "1 edge removed; the next prediction updates the kept" in str(
+        store.update(**UPDATES["gone"])
+    )
     assert store.update(labels={7: 1}).hops_to_update  # still
     assert not any("kept hops" in phrase for phrase in store.info().changes)
     assert_same_hops(store)
@@ -161,7 +181,7 @@ def test_a_change_that_reaches_most_is_computed_anew_and_said(tmp_path):
     store.update(edges=[(0, node) for node in range(5, 300)], weight=[1.0] * 295)
     assert_same_hops(store)
     record = only_record(store)[1]
-    said = "cheaper than to patch, as 75% of the rows of hop 1 are within reach of the change"
+    said = "patching would cost more, since 75% of the rows of hop 1 are within reach of the change"
     assert record.whole == said
     assert record.rows == [0]
 

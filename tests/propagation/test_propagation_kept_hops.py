@@ -229,7 +229,7 @@ def test_a_change_that_reaches_most_is_computed_anew_and_said():
     kept = KeptHops.of(source_of(before), before.node_ids, 7)
     assert_same_stream(kept, after, 7)
     assert kept.last_update.rows == (0,)
-    said = "computed anew: cheaper than to patch, as 100% of the rows of hop 1 are within reach"
+    said = "computed anew: patching would cost more, since 100% of the rows of hop 1 are"
     assert str(kept.last_update).startswith(said)
     assert isinstance(kept.updated(source_of(after), after.node_ids).first(), MemoryHop)
 
@@ -249,6 +249,15 @@ def test_any_number_of_patched_hops_gives_the_bits_of_new_ones(n_patched, form, 
     if form != "very sparse":  # whose form is known only when a hop is whole
         assert len(update.rows) == n_patched + 1
         assert (update.whole is None) == (n_patched == N_HOPS - 1)
+
+
+def test_hops_beyond_the_kept_ones_are_computed_anew_and_said():
+    rng = np.random.default_rng(1)
+    edges, weights = ring_with_chords(300, rng, weighted=False)
+    graph = graph_of(edges, weights, features_of("dense", 300, rng), np.arange(300), False)
+    kept = KeptHops.of(source_of(graph), graph.node_ids, 3)
+    assert_same_stream(kept, graph, N_HOPS)
+    assert str(kept.last_update).endswith("; later hops computed anew: only 3 hops kept")
 
 
 def test_a_plan_is_the_cheapest_of_all(monkeypatch):

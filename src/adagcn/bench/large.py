@@ -281,7 +281,7 @@ def _fit_title(plan: LargePlan, fitted: Sequence[str]) -> str:
             names.setdefault(limit, []).append(FITTED[key][0])
     for limit, others in names.items():
         at_most = "as its preset says" if limit is None else f"at most {counted(limit, 'epoch')}"
-        limits += [f"{name}, {at_most}" for name in others]
+        limits += [f"{name}: {at_most}" for name in others]
     graph = "" if plan.homophily == HOMOPHILY else f", homophily {plan.homophily:g}"
     runs = f"{counted(plan.fits, 'run')}{graph}"
     spread = ", F1 with their standard deviation" if plan.fits > 1 else ""

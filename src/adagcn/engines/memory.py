@@ -1,4 +1,4 @@
-"""Memory that a computation would need, refused before it is asked for."""
+"""Memory that a computation would need, refused before it is asked for; limits that users set."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from adagcn.errors import InputError, ResourceError
 
@@ -20,6 +20,7 @@ _FILES_V2, _FILES_V1 = ("memory.max", "anon"), ("memory.limit_in_bytes", "total_
 _OWN_GROUPS = Path("/proc/self/cgroup")
 _OWN_STATUS = Path("/proc/self/status")
 ASKED_LIMIT = "ADAGCN_MEMORY_LIMIT"  # a variable of the environment
+ASKED_DISK = "ADAGCN_DISK_LIMIT"  # and another one
 _UNITS = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 # How PyTorch begins to say that there is no memory, on the CPU and on other devices.
 _REFUSALS = ("can't allocate memory", "not enough memory", "out of memory")
@@ -76,6 +77,18 @@ def bytes_of(size: str | None, option: str = "--max-size") -> int | None:
         problem = f"{option} is not a size"
         raise InputError("AGC-I821", problem, got=size, fix="write 8GB or 500MB")
     return int(float(match[1]) * _UNITS[match[2].replace("i", "")])
+
+
+def asked_disk() -> int | Literal["none"] | None:
+    """Return the bytes that ``ADAGCN_DISK_LIMIT`` lets a fit write to a disk; None if it is unset.
+
+    It stands in for what the system says, which knows nothing of many quotas: a size such as
+    ``50GB``, or ``none``.
+    """
+    asked = os.environ.get(ASKED_DISK)
+    if asked and asked.lower() == "none":
+        return "none"
+    return bytes_of(asked or None, ASKED_DISK)
 
 
 def physical_memory() -> int | None:

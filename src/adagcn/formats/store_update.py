@@ -9,7 +9,7 @@ tables of an update are held in memory, and 8 bytes per node; the adjacency is n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,8 +84,8 @@ class StoreChange:
         """Return what has changed, and who says what that costs."""
         if not self.hops_to_update:
             return self.counts
-        later = "adagcn store info then has the share of their rows that was computed"
-        return f"{self.counts}; kept hops follow with the next prediction, and {later}"
+        later = "adagcn store info then shows what share of their rows was computed"
+        return f"{self.counts}; the next prediction updates the kept hops; {later}"
 
     @property
     def counts(self) -> str:
@@ -189,7 +189,11 @@ class _Update:
     def _has_hops_to_update(self, digest: str) -> bool:
         """Return whether hops are kept whose record does not name the graph."""
         records = (self.read.stored.folder / "hops").glob(f"*/{KEPT_HOPS}")
-        return any(digest.encode() not in record.read_bytes() for record in records)
+        for record in records:
+            with suppress(FileNotFoundError):  # a prediction removes hops of earlier graphs
+                if digest.encode() not in record.read_bytes():
+                    return True
+        return False
 
     def _path(self, name: str) -> Path:
         return StoredFile(bytes=0, sha256="0" * 64, update=self.number).path(

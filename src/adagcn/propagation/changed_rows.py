@@ -267,7 +267,7 @@ class UpdatePlan:
         reason = None
         if n_patched < n_hops:
             share = f"{changed[-1].mean():.0%} of the rows of hop {len(shares)}"
-            reason = f"cheaper than to patch, as {share} are within reach of the change"
+            reason = f"patching would cost more, since {share} are within reach of the change"
         return cls(tuple(changed), n_patched, reason)
 
 

@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO
 
+from adagcn.engines.memory import asked_disk
 from adagcn.formats.atomic import writing
 from adagcn.formats.build_folder import COPY_STORE, KEPT_HOPS, is_held, make_folder
 from adagcn.propagation.hop_refill import Refill
@@ -147,8 +148,11 @@ def _remove_folder(folder: Path) -> None:
 
 
 def _has_room(folder: Path, shared: SharedHops | None, hop_bytes: int) -> bool:
-    """Return whether hops are shared, and the disk has room for them."""
-    if shared is None or shared.is_over:
+    """Return whether hops are shared, and the disk has room for them.
+
+    What a user lets a fit write has room for what it needs, as its estimate says, and no more.
+    """
+    if shared is None or shared.is_over or isinstance(asked_disk(), int):
         return False
     return shutil.disk_usage(folder).free >= SPARE_HOPS * hop_bytes
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from adagcn.engines.memory import check_memory
+from adagcn.errors import counted
 from adagcn.formats.node_index import NodeIndex
 from adagcn.graph import Features
 from adagcn.propagation.blocks import (
@@ -390,7 +391,7 @@ class UpdatedHop:
         if self._reason is not None:
             return self._plainly(self._reason)
         if number >= len(change.kept.hops):
-            return self._plainly(f"{len(change.kept.hops)} hops are kept")
+            return self._plainly(f"only {counted(len(change.kept.hops), 'hop')} kept")
         if number > change.plan.n_patched:
             return self._plainly(str(change.plan.reason))
         made = self._made(number, change.plan.changed[number])

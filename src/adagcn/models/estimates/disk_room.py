@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,10 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from adagcn.engines.memory import bytes_of, in_gib
+from adagcn.engines.memory import ASKED_DISK, asked_disk, in_gib
 from adagcn.propagation.cut_rows import FOLDER
-
-ASKED_DISK = "ADAGCN_DISK_LIMIT"  # a variable of the environment
 
 # What a fit writes to a store: the names of folders, and files without a name.
 HOPS, BLOCKS, FITS, ROWS = "hops", FOLDER, "fits", ""
@@ -41,15 +38,13 @@ class DiskRoom:
     def of(cls, store: Path | None) -> DiskRoom | None:
         """Return the room for a store; None if there is no store or nobody tells.
 
-        ``ADAGCN_DISK_LIMIT`` in the environment stands in for what the system says, which knows
-        nothing of many quotas: a size such as ``50GB`` that a fit may write, or ``none``.
+        ``ADAGCN_DISK_LIMIT`` in the environment stands in for what the system says.
         """
-        asked = os.environ.get(ASKED_DISK)
-        if store is None or (asked and asked.lower() == "none"):
+        asked = asked_disk()
+        if store is None or asked == "none":
             return None
-        size = bytes_of(asked or None, ASKED_DISK)
-        if size is not None:
-            return cls(store, size, f"{ASKED_DISK} allows {{size}}")
+        if asked is not None:
+            return cls(store, asked, f"{ASKED_DISK} allows {{size}}")
         hops = store / HOPS  # may be a link to another disk
         with suppress(OSError):
             return cls(store, shutil.disk_usage(hops if hops.is_dir() else store).free)
@@ -57,7 +52,7 @@ class DiskRoom:
 
     def __str__(self) -> str:
         """Return the room in words, such as ``its disk has 8.0 GiB free``."""
-        return self.words.format(size=in_gib(self.free))
+        return self.words.format(size=disk_words(self.free))
 
     @cached_property
     def left(self) -> Mapping[str, int]:
@@ -71,6 +66,15 @@ class DiskRoom:
         room is never refused for it.
         """
         return sum(max(n_bytes - self.left.get(name, 0), 0.0) for name, n_bytes in needed.items())
+
+
+def disk_words(n_bytes: float) -> str:
+    """Return a number of bytes in GiB, or in MiB where that would round most of it away.
+
+    >>> disk_words(3 * 2**30), disk_words(4 * 2**20)
+    ('3.0 GiB', '4.00 MiB')
+    """
+    return in_gib(n_bytes) if n_bytes >= 0.1 * 2**30 else f"{n_bytes / 2**20:,.2f} MiB"
 
 
 def _bytes_in(folder: Path) -> int:

@@ -9,11 +9,11 @@ from typing import Any
 from sklearn.base import clone
 
 from adagcn.engines import current_engine
-from adagcn.engines.memory import ASKED_LIMIT, MemoryLimit, in_gib, tightest_limit
+from adagcn.engines.memory import ASKED_DISK, ASKED_LIMIT, MemoryLimit, in_gib, tightest_limit
 from adagcn.errors import AdaGCNError, ResourceError
 from adagcn.graph import Graph
 from adagcn.models.estimates.cheaper import Change, possible_changes
-from adagcn.models.estimates.disk_room import ASKED_DISK, DiskRoom
+from adagcn.models.estimates.disk_room import DiskRoom, disk_words
 from adagcn.models.estimates.fit_memory import FitMemory, fit_memory, is_estimable
 from adagcn.models.estimates.graph_sizes import GraphSizes
 from adagcn.models.estimates.moments import LabelCounts, Moment
@@ -138,9 +138,9 @@ def _check_disk(fit: _Fit, limit: MemoryLimit | None) -> None:
     if sum(parts.values()) <= disk.free or disk.missing(parts) <= disk.free:
         return
     missing = disk.missing(parts)
-    more = in_gib(missing - disk.free)
+    more = disk_words(missing - disk.free)
     enough = [
-        f"{change} ({in_gib(disk.missing(memory.disk_parts))})"
+        f"{change} ({disk_words(disk.missing(memory.disk_parts))})"
         for change, memory in fit.changed()
         if isinstance(memory, StoredMemory)
         and not change.narrower  # that is another store
@@ -150,7 +150,7 @@ def _check_disk(fit: _Fit, limit: MemoryLimit | None) -> None:
     fewer = f"one of these would fit: {', '.join(enough[:3])}; or " if enough else ""
     raise ResourceError(
         "AGC-R2012",
-        f"this fit would write {in_gib(missing)} to the store {str(disk.store)!r} (two hops, row "
+        f"this fit would write {disk_words(missing)} to the store {str(disk.store)!r} (hops, row "
         f"blocks of Â, finished layers), and {disk}",
         got=fit.words,
         fix=f"{fewer}free {more} more there, or copy the store to a disk with more room; "
