@@ -167,7 +167,7 @@ def _connected(ray: Any, workers: int, address: str | None) -> Iterator[None]:
             yield
         finally:
             with redirect_stdout(sys.stderr):  # what Ray still says now, it says in any thread
-                ray.shutdown()
+                ray.shutdown()  # what was starting, and is not Ray's node yet, ends with us
 
 
 def _start(ray: Any, workers: int, address: str | None, keep_signals: Callable[[], None]) -> None:
