@@ -292,8 +292,41 @@ def test_what_listens_may_not_be_ray(home, monkeypatch):
     monkeypatch.setattr(ray_token, "_ASK_WITHIN", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        with pytest.raises(ResourceError, match="no Ray cluster answers: what listens there does"):
+        with pytest.raises(ResourceError, match=r"there did not answer .* within 0\.5 seconds"):
             RayTasks(1, address).map(jobs.scaled, [1], 1, on_result=print)
+
+
+ACCEPTED, REFUSED, TRACEBACK, CRASHED = 0, 3, 1, -6
+
+
+def _mode_by(answers, monkeypatch):
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    monkeypatch.setattr(ray_token, "_answer", lambda address, mode: answers[mode])
+    return ray_token.mode_at("10.0.0.5:6379")
+
+
+def test_the_mode_is_one_in_which_the_cluster_accepts_us(monkeypatch):
+    assert _mode_by({"disabled": ACCEPTED}, monkeypatch) == "disabled"
+    assert _mode_by({"disabled": REFUSED, "token": ACCEPTED}, monkeypatch) == "token"
+    with pytest.raises(ResourceError, match="AGC-R929"):
+        _mode_by({"disabled": REFUSED, "token": REFUSED}, monkeypatch)
+
+
+@pytest.mark.parametrize("code", [TRACEBACK, CRASHED])
+def test_a_question_that_fails_is_no_answer(code, monkeypatch):
+    with pytest.raises(ConnectionError, match="does not answer as Ray does"):
+        _mode_by({"disabled": code}, monkeypatch)
+
+
+def test_who_has_no_token_is_refused_in_the_mode_of_tokens(home):
+    assert ray_token._answer("127.0.0.1:9", "token") == REFUSED
+
+
+def test_the_token_of_the_moment_is_shown(monkeypatch):
+    for token in ("a" * 64, "b" * 64):
+        monkeypatch.setenv("RAY_AUTH_TOKEN", token)
+        with ray_token.in_mode(ray, "token"):
+            assert ray._raylet.AuthenticationTokenLoader.instance().get_raw_token() == token
 
 
 def test_the_error_of_a_refusal_says_what_to_do():
@@ -303,16 +336,34 @@ def test_the_error_of_a_refusal_says_what_to_do():
     assert "export RAY_AUTH_MODE=token, and run again [AGC-R929]" in text
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_handler_that_raises_ends_the_block_and_stays(name):
-    """Ray drops what a handler raises, other than KeyboardInterrupt."""
+class EndedError(BaseException):
+    """What the handlers of these tests raise."""
 
-    class EndedError(BaseException):
-        pass
+
+@pytest.fixture
+def end_by():
+    """Give a function that has a signal raise EndedError until the test is over."""
+    before = {}
 
     def end(number, frame):
         raise EndedError
+
+    def take(number):
+        before[number] = signal.signal(number, end)
+        return end
+
+    yield take
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+
+
+@posix
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_handler_that_raises_ends_the_block_and_stays(name, end_by):
+    """Ray drops what a handler raises, other than KeyboardInterrupt."""
 
     def ended():
         with signals_kept() as keep_signals:
@@ -323,10 +374,57 @@ def test_a_handler_that_raises_ends_the_block_and_stays(name):
             signal.raise_signal(number)
 
     number = getattr(signal, name)
-    before = signal.signal(number, end)
-    try:
+    end = end_by(number)
+    with pytest.raises(EndedError):
+        ended()
+    assert signal.getsignal(number) is end
+
+
+@posix
+def test_a_signal_is_heard_of_though_its_exception_is_swallowed_or_converted(end_by):
+    def swallowed():
+        with signals_kept() as keep_signals:
+            keep_signals()
+            with suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+
+    def converted():
+        with signals_kept() as keep_signals:
+            keep_signals()
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            except KeyboardInterrupt:
+                raise OSError from None
+
+    end_by(signal.SIGTERM)
+    for block in (swallowed, converted):
         with pytest.raises(EndedError):
-            ended()
-        assert signal.getsignal(number) is end
-    finally:
-        signal.signal(number, before)
+            block()
+
+
+@posix
+@pytest.mark.parametrize(
+    ("raised", "handled", "heard"),
+    [
+        (KeyboardInterrupt(), True, KeyboardInterrupt),
+        (SystemExit(signal.SIGTERM), True, EndedError),
+        (SystemExit(signal.SIGTERM), False, SystemExit),
+    ],
+)
+def test_ray_that_is_interrupted_while_it_starts_is_shut_down(
+    raised, handled, heard, end_by, monkeypatch
+):
+    """Until Ray runs, it makes SystemExit of SIGTERM."""
+    calls = []
+
+    def init(**options):
+        calls.append("init")
+        raise raised
+
+    if handled:
+        end_by(signal.SIGTERM)
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.setattr(ray, "shutdown", lambda: calls.append("shutdown"))
+    with pytest.raises(heard), RayTasks().ready():
+        pass
+    assert calls == ["init", "shutdown"]

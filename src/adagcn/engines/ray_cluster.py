@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import sys
 import threading
@@ -27,7 +28,8 @@ class RayTasks:
     A task whose worker or machine dies is sent again, elsewhere if need be. Ray keeps its logs
     below ``/tmp/ray`` (or ``RAY_TMPDIR``), and in ``~/.ray/auth_token`` the token that its machines
     know each other by; a cluster that wants a token gets that one. Everything that this engine
-    starts ends with it; a cluster that was running goes on.
+    starts ends with it (on Linux also if this process is killed); a cluster that was running goes
+    on.
 
     Parameters
     ----------
@@ -160,13 +162,24 @@ def _connected(ray: Any, workers: int, address: str | None) -> Iterator[None]:
         yield
         return
     with signals_kept() as keep_signals, in_mode(ray, _mode_at(address)):
-        _join(ray, workers, address)
-        keep_signals()
         try:
+            _start(ray, workers, address, keep_signals)
             yield
         finally:
             with redirect_stdout(sys.stderr):  # what Ray still says now, it says in any thread
-                ray.shutdown()
+                ray.shutdown()  # what was starting, and is not Ray's node yet, ends with us
+
+
+def _start(ray: Any, workers: int, address: str | None, keep_signals: Callable[[], None]) -> None:
+    """Start Ray or join a cluster; signals do what they did before, also while Ray starts."""
+    try:
+        _join(ray, workers, address)
+    except SystemExit as error:  # what Ray makes of SIGTERM until it runs
+        keep_signals()
+        if error.code == signal.SIGTERM and callable(signal.getsignal(signal.SIGTERM)):
+            signal.raise_signal(signal.SIGTERM)
+        raise
+    keep_signals()
 
 
 def _join(ray: Any, workers: int, address: str | None) -> None:

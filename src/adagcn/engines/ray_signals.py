@@ -20,7 +20,7 @@ def signals_kept() -> Iterator[Callable[[], None]]:
 
     Ray replaces the handler of SIGTERM by one that aborts the process. And while it waits, it hears
     of KeyboardInterrupt alone: whatever else a handler raises is lost. So the handlers raise
-    KeyboardInterrupt inside of the block, which becomes their own exception at its end.
+    KeyboardInterrupt inside of the block. However it ends then, their own exception comes out.
     """
     handlers = _handlers()
     raised: list[BaseException] = []
@@ -40,13 +40,11 @@ def signals_kept() -> Iterator[Callable[[], None]]:
 
     try:
         yield take
-    except KeyboardInterrupt:
-        if raised:
-            raise raised[0] from None
-        raise
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+        if raised:
+            raise raised[0] from None
 
 
 def _handlers() -> dict[int, _Handler]:

@@ -19,22 +19,24 @@ from adagcn.errors import ResourceError
 
 MODE = "RAY_AUTH_MODE"
 _ASK_WITHIN = 30.0  # seconds, to load Ray and to ask; Ray itself goes on for minutes
-_REFUSED, _NO_CLUSTER = 1, 2
-# Ends with 1 too where Ray is to show a token and finds none. In a process of its own: Ray keeps
-# the mode in which it was imported, and reports every refusal on standard error.
+_REFUSED = 3  # neither a traceback (1) nor Ray's own end of a process ends with it
+# In a process of its own: Ray keeps the mode in which it was imported, and reports every refusal on
+# standard error. It would end that process where it is to show a token and has none.
 _ASK = f"""
 import sys
 try:
     from ray.exceptions import AuthenticationError
-    from ray._raylet import GcsClient
+    from ray._raylet import AuthenticationMode, AuthenticationTokenLoader, GcsClient
+    from ray._raylet import get_authentication_mode
 except ImportError:  # Ray before 2.52 has no tokens
     sys.exit()
 try:
+    has_token = AuthenticationTokenLoader.instance().has_token()
+    if get_authentication_mode() == AuthenticationMode.TOKEN and not has_token:
+        sys.exit({_REFUSED})
     GcsClient(address=sys.argv[1])
 except AuthenticationError:
     sys.exit({_REFUSED})
-except Exception:
-    sys.exit({_NO_CLUSTER})
 """
 
 
@@ -51,10 +53,10 @@ def mode_at(address: str) -> str:
     given = os.environ.get(MODE)
     for mode in ("disabled", "token") if given is None else (given,):
         answer = _answer(address, mode)
-        if answer == _NO_CLUSTER:
-            raise ConnectionError("what listens there does not answer as Ray does")
-        if answer != _REFUSED:
+        if answer == 0:
             return mode
+        if answer != _REFUSED:
+            raise ConnectionError("what listens there does not answer as Ray does")
     raise refused(address)
 
 
@@ -68,18 +70,23 @@ def _answer(address: str, mode: str) -> int:
             check=False,
         ).returncode
     except subprocess.TimeoutExpired:
-        return _NO_CLUSTER
+        raise ConnectionError(
+            f"what listens there did not answer as Ray does within {_ASK_WITHIN:g} seconds"
+        ) from None
 
 
 @contextmanager
 def in_mode(ray: Any, mode: str | None) -> Iterator[None]:
     """Have Ray in a mode inside of a block; None leaves it to Ray.
 
-    What Ray sets by itself is taken back as well: the next cluster may have another mode.
+    What Ray sets by itself is taken back as well: the next cluster may have another mode. And the
+    token is read again, which may be another by now.
     """
     before = os.environ.get(MODE)
     if mode is not None:
         _set(ray, mode)
+    if hasattr(ray._raylet, "AuthenticationTokenLoader"):  # Ray 2.52
+        ray._raylet.AuthenticationTokenLoader.instance().reset_cache()
     try:
         yield
     finally:
@@ -105,8 +112,8 @@ def refused(address: str | None) -> ResourceError:
     """Return the error for a cluster that refuses us."""
     return ResourceError(
         "AGC-R929",
-        "the Ray cluster refuses this process, whose token (~/.ray/auth_token) is missing or not "
-        "the cluster's",
+        "the Ray cluster refuses this process, whose token (RAY_AUTH_TOKEN, or else "
+        "~/.ray/auth_token) is missing or not the cluster's",
         got=address,
         fix="copy that file from the machine where 'ray start --head' ran, export "
         f"{MODE}=token, and run again",
