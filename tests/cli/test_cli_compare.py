@@ -240,7 +240,7 @@ def _children(pid):
 
 
 @pytest.mark.dataset
-@pytest.mark.slow
+@pytest.mark.full
 def test_cora_ml_from_scratch(run_cli, dataset_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("ADAGCN_DATA", str(dataset_dir))
     words = ["compare", "cora_ml", "--models", "adagcn,mlp", "--splits", 2, "--inits", 1, "--json"]

@@ -50,6 +50,7 @@ def test_threads_limit_every_library_and_are_put_back(run_cli, tables, tmp_path,
         check_threads(run_cli, command, seen, n_threads)
 
 
+@pytest.mark.full
 def test_the_demo_keeps_to_its_threads_too(run_cli, tmp_path, seen):
     check_threads(run_cli, ["demo", "--out-dir", tmp_path], seen, 1)
 

@@ -149,7 +149,7 @@ def test_runs_without_the_metric_are_trained_again_and_get_it(
     assert len(done) == len(trained)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_splits_can_be_handed_in(tmp_path, workers):
     """Two splits that no name describes, with numbers as large as a seed can be."""
     first, other = (make_split(toy.GRAPH, f"holdout:{k}", stop=12) for k in (7, 4_000_000_000))

@@ -150,6 +150,7 @@ def test_few_files_stay_open(tmp_path, monkeypatch):
     assert max(len(each._open) for each in files) == 2
 
 
+@pytest.mark.full
 def test_workers_give_the_bits_of_one_process(tmp_path, monkeypatch):
     monkeypatch.undo()  # other processes cut blocks as the driver does, which sends them along
     monkeypatch.setattr(stored_hops, "BLOCK_BYTES", 4000)
