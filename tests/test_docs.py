@@ -65,10 +65,10 @@ def test_recorded_measurements_of_all_pages_are_what_bench_show_prints(tool):
 
 
 def test_sentences_of_the_frontier_and_tables_of_fits_are_filled(tool, monkeypatch, tmp_path):
-    def printed(words, ledger, start="|"):
-        return f"{start}{'/'.join(words)}\n"
+    def printed(words, ledger):
+        return f"|{'/'.join(words[:-2])}\n\n- note\n\n- {'/'.join(words[:-2])}\n"
 
-    monkeypatch.setattr(tool, "printed", printed)
+    monkeypatch.setattr(tool, "_printed", printed)
     page = (
         "<!-- frontier: adagcn reproduce pareto -->\n\n- old\n- older\n\nText\n\n"
         "<!-- adagcn bench fits --datasets 'a b' -->\n\n| old |\n"

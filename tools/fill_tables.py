@@ -62,7 +62,7 @@ def filled(text: str, ledger: Path) -> str:
 
     def told(found: re.Match[str]) -> str:
         end = "" if found["lines"] else "\n"
-        return found[1] + printed(shlex.split(found["words"]), ledger, start="- ") + end
+        return found[1] + frontier(shlex.split(found["words"]), ledger) + end
 
     return _FRONTIER.sub(told, _TABLE.sub(written, recorded(text)))
 
@@ -82,10 +82,15 @@ def numbered(text: str, ledger: Path) -> str:
     return with_numbers(text, lambda words: facts(words, ledger))
 
 
-def printed(words: list[str], ledger: Path, start: str = "|") -> str:
-    """Return the lines of a table that a command prints, or those with another start."""
+def printed(words: list[str], ledger: Path) -> str:
+    """Return the table that a command prints."""
     lines = _printed([*words, "--format", "md"], ledger).splitlines(keepends=True)
-    return "".join(line for line in lines if line.startswith(start))
+    return "".join(line for line in lines if line.startswith("|"))
+
+
+def frontier(words: list[str], ledger: Path) -> str:
+    """Return the sentences that a command prints below its table and the notes of the table."""
+    return _printed([*words, "--format", "md"], ledger).rstrip("\n").rpartition("\n\n")[2] + "\n"
 
 
 @cache
